@@ -111,7 +111,7 @@ def test_random_lists_are_as_frequent_and_as_coherent(vectors, similar):
     assert not np.isin(drawn, rows).any()
     assert all(len(set(one)) == 8 for one in drawn.tolist())
     assert coherence(directions, drawn).mean() == pytest.approx(lists.wanted, abs=0.03)
-    for place, row in enumerate(rows.tolist()):  # without the eight words of the list the ranks move by eight
+    for place, row in enumerate(rows.tolist()):  # ranks do not count the eight words of the list
         like = of_like_frequency(row, len(vectors))
         assert like[0] - 8 <= drawn[:, place].min() <= drawn[:, place].max() <= like[-1] + 8
 
@@ -132,7 +132,7 @@ def test_random_lists_are_not_called_associated(vectors, similar):
         found = association(vectors, (a, b), (x, y), measures=("effect-size",), n_random=79, seed=trial)
         p.append(found["effect-size"].p)
         own.append(found.p_permutation)
-    assert np.mean(np.array(p) < 0.05) <= 0.15  # 2 of 40 are to be expected
+    assert np.mean(np.array(p) < 0.05) <= 0.15  # 2 of 40 are expected
     assert 0.35 < np.mean(p) < 0.65
     assert not similar or np.mean(np.array(own) < 0.05) > 0.4
 
@@ -210,7 +210,7 @@ def test_an_axis_says_what_makes_it_doubtful():
     rng = np.random.default_rng(7)
     rows = rng.normal(size=(9, 20)).astype(np.float32)
     rows[1:8:2] = rows[0:8:2] + np.eye(20)[0] * 3
-    rows[[6, 7]] = rows[[7, 6]]  # the fourth pair is the wrong way round
+    rows[[6, 7]] = rows[[7, 6]]  # the fourth pair is in the wrong order
     names = ["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "word"]
     kv = KeyedVectors(names, rows, np.array([900, 800, 700, 600, 500, 400, 300, 20, 10]))
     made = axis(kv, [("a1", "a2"), ("b1", "b2"), ("c1", "c2"), ("d1", "d2"), ("e1", "e2")])

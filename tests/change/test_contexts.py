@@ -120,7 +120,8 @@ def test_pieces_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     told: list[int] = []
     parts = contexts.differences(LabelPermutations(labels, copies), rows, 25, 5, threads=3, done=told.append)
     for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5)  # products of float32 of other shapes
+        # float32 products of other shapes are rounded in another way
+        np.testing.assert_allclose(one, other, atol=2e-5)
     some = contexts.differences(LabelPermutations(labels, copies), rows[[2, 9]], 25, 5)
     np.testing.assert_allclose(some.gap, whole.gap[[2, 9]], atol=2e-5)
     assert sum(told) == N_WORDS

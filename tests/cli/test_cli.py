@@ -458,7 +458,7 @@ def test_overwrite_never_takes_what_is_not_ours(cawv: Run, here: Path, text: Pat
 
 
 def test_longest_name_that_is_allowed(cawv: Run, here: Path, text: Path) -> None:
-    name = "x" * 249  # and ".cache"
+    name = "x" * 249  # too long with ".cache" added
     assert cawv("train", text, *QUICK[:-1], name).code == 0
     assert len(one_model(here / name)) == 200
     assert cawv("train", text, *QUICK[:-1], "x" * 256).code == 1
@@ -481,7 +481,7 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
     from wordvec_ca.models import TrainConfig
     from wordvec_ca.runs.run import train
 
-    def spoil(record: Any) -> None:  # what --cache-dir or another program may do meanwhile
+    def spoil(record: Any) -> None:  # as --cache-dir or another program may do meanwhile
         shutil.rmtree("out", ignore_errors=True)
         Path("out").write_text("in the way")
 
@@ -726,7 +726,7 @@ def test_ctrl_c_while_saving(here: Path, text: Path, times: int) -> None:
         time.sleep(0.2)
     _, err = process.communicate(timeout=60)
     assert "Traceback" not in err
-    if times == 1:  # the work is done: let it be saved
+    if times == 1:  # the first Ctrl-C lets the finished work be saved
         assert process.returncode == 0
         one_model(here / "model")
     else:
@@ -828,7 +828,7 @@ def test_quiet_prints_the_name_only(cawv: Run, text: Path) -> None:
 
 
 def test_demonstration(cawv: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # tests of the explorer make a whole map
+    # a short optimisation: tests of the explorer make a whole map
     monkeypatch.setattr("wordvec_ca.report.explorer.coordinates.EARLY", 10)
     monkeypatch.setattr("wordvec_ca.report.explorer.coordinates.LATE", 20)
     outcome = cawv("demo", "--max-words", "50000", "--epochs", "1")

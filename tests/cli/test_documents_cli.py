@@ -73,7 +73,7 @@ def test_texts_are_inferred(command: Command, subj: Path) -> None:
 def test_search_infers_the_query(command: Command, subj: Path) -> None:
     lines = subj.joinpath("text.txt").read_text().split("\n")
     Path("c.txt").write_text("\n".join(lines[:300]))
-    for _ in range(2):  # the second time with the index of the first
+    for _ in range(2):  # the second search uses the index of the first
         outcome = command("search", subj / "attn", "c.txt", lines[42], "-n", 3)
         score, line, text = outcome.out.splitlines()[0].split("\t")
         assert (float(score), int(line), text) == (1.0, 43, lines[42])
@@ -85,7 +85,7 @@ def test_search_infers_the_query(command: Command, subj: Path) -> None:
     Path("r.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     query = f"{lines[60]} {lines[61]}"
     found = command("search", subj / "dbow", "r.jsonl", "--field", "text", query, "-n", 1)
-    assert found.out.split("\t")[1] == "31"  # a record is a document, whatever line ends it has
+    assert found.out.split("\t")[1] == "31"  # a record is a document, whatever line ends are in it
 
 
 def test_neighbours_tables_and_pages(command: Command, subj: Path) -> None:
@@ -118,7 +118,7 @@ def test_documents_stand_on_the_map_beside_words(command: Command, subj: Path) -
     assert shown[200] == "*dt_s0"
     assert command("explore", subj / "dbow", "--documents", 100, *map_of, "a.parquet").code == 0
     shown = read_table("a.parquet")["word"].to_pylist()
-    assert shown == [f"*dt_{i}" for i in range(0, 1500, 15)]  # the words of pv-dbow have not learnt
+    assert shown == [f"*dt_{i}" for i in range(0, 1500, 15)]  # only documents: pv-dbow does not train words
 
 
 def test_attention_shows_the_document(command: Command, subj: Path) -> None:
@@ -147,7 +147,7 @@ def test_evaluation_infers(command: Command, subj: Path, data: Path) -> None:
         "eval", subj / "dbow", "--sentiment", subj / "labelled.tsv", "--sts", pairs, "--json", "-q"
     )
     sentiment, sts = outcome.json
-    assert sentiment["metrics"]["accuracy"]["value"] > 0.6  # always the same class: 0.5
+    assert sentiment["metrics"]["accuracy"]["value"] > 0.6  # 0.5 is always giving the same class
     assert "inferred" in sentiment["protocol"]
     assert next(iter(sts["metrics"])) == "infer"
 
@@ -186,7 +186,8 @@ def test_odd_documents(command: Command) -> None:
         assert np.isfinite(table.vectors).all()
         assert (row_of("8"), row_of("7"), row_of(7)) == (3, 5, 5)
         trained = np.abs(table.vectors).max(axis=1)
-        assert (trained[:2] <= 0.5 / 16).all()  # as they began: nothing predicts
+        # still the initial values: these documents have no word to predict
+        assert (trained[:2] <= 0.5 / 16).all()
         assert (trained[6] > 0.5 / 16).all()
         shown = command("nn", model, "--document", "t" * 10_000)
         assert shown.code == 0

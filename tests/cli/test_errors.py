@@ -104,7 +104,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         whole = (folder / "v").read_bytes()
         few = b"\n".join(whole.split(b"\n")[:8]) + b"\n" if form == "word2vec" else whole[:-30]
         found[form] = few
-        found[f"{form}.gz"] = gzip.compress(few)  # whole, but what is in it ends early
+        found[f"{form}.gz"] = gzip.compress(few)  # the gzip file is whole, its content ends early
         found[f"{form}.cut.gz"] = gzip.compress(whole)[:-40]
         found[f"{form}.bz2"] = bz2.compress(few)
     return found

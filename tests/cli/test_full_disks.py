@@ -159,7 +159,7 @@ def test_what_cannot_be_written_is_an_error_and_leaves_what_was_there(run: Run, 
     names = {part for file in new for part in Path(file).parts} | {"here/tmp"}
     check_failed(*first, names)
     again = [size for file, size in new.items() if Path(file).parts[0] != NOT_AGAIN.get(name)]
-    for limit in (40, max(again) * 3 // 4):  # the first file fails, or the largest
+    for limit in (40, max(again) * 3 // 4):  # so that the first file fails, or the largest one
         check_failed(*run(arguments, limit), names)
         assert tree(here) == after
     code, said = run(arguments)

@@ -379,7 +379,7 @@ def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of) -> 
     outcome = command("nn", wrong, "paris")
     assert outcome.code == 2
     assert f"Did you mean {path}?" in outcome.err
-    os.mkdir(f"{path}.run")  # of the run that made the model
+    os.mkdir(f"{path}.run")  # as if the run that made the model had left it
     assert f"Did you mean {path}?" in command("nn", wrong, "paris").err
 
 

@@ -23,7 +23,7 @@ def test_a_shop_of_known_answer(command: Callable[..., Any]) -> None:
     outcome = command("eval", "m", "--tasks", "next-item", *sequences, "--json", "-q")
     [report] = outcome.json
     figures = {name: metric["value"] for name, metric in report["metrics"].items()}
-    assert figures["hit-rate@10"] == 1.0  # the seven others of the department are nearest
+    assert figures["hit-rate@10"] == 1.0  # the seven other items of the department are the nearest
     assert figures["co-occurrence"] == 1.0
     assert figures["popularity"] < 0.3
     shown = command("eval", "m", "--tasks", "next-item", *sequences, "-q").out

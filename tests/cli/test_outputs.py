@@ -73,7 +73,7 @@ def test_a_picture_and_a_fit_do_not_replace_other_files(command, text) -> None:
     assert not Path("e.npy").exists(), "the fit is refused before the work"
     for _ in range(2):
         assert command("embed", "m", text, "-o", "e.npy", "--save-fit", "fit", "-q", "--overwrite").code == 0
-    Path("fit/.sentences.json.partial").mkdir()  # a process was killed
+    Path("fit/.sentences.json.partial").mkdir()  # as a killed process leaves it
     Path("fit/.sentences.json.0123abcd.tmp").write_text("a process was killed")
     assert command("embed", "m", text, "-o", "e.npy", "--save-fit", "fit", "-q", "--overwrite").code == 0
     assert not list(Path("fit").glob(".*")), "what is left of it is cleared"

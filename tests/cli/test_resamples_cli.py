@@ -38,7 +38,7 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
     for held in (command("nn", model, "w7").out, KeyedVectors.load(model).neighbours("w7")._repr_html_()):
         assert "82% to 92%" in held
     answers = command("analogy", model, "w1", "w2", "w3", "--json").json["answers"]
-    assert sum(one["agreement"] for one in answers) <= 3  # only one is the first of each model
+    assert sum(one["agreement"] for one in answers) <= 3  # each model has only one nearest word
     context = command("attention", model, "w1 w4 w7 w10 w13", "--target", "w7", "--json").json["context"]
     assert all(0 <= one["low"] <= one["high"] <= 1 for one in context)
     [report] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q").json

@@ -58,9 +58,7 @@ def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: 
         "--resamples",
         2,
     )
-    run(
-        "train", url, *small, "--no-cache", "--log-json", "log.jsonl"
-    )  # the name of the model is that of the text
+    run("train", url, *small, "--no-cache", "--log-json", "log.jsonl")  # the model is named after the text
     run("train", url, *small, "--dry-run")
     assert Path("t.txt.cbow").is_dir() or Path("t.cbow").is_dir()
     run("vocab", url, "-o", "v.tsv")
@@ -104,9 +102,9 @@ def test_commands_that_read_a_text_or_a_model_show_no_secret(
     run("train", url, *small, "-o", "m", "--model", "cbow-attn")
     run("train", url, *small, "-o", "m2", "--model", "cbow-attn", "--seed", 2)
     missing = url.replace("t.txt", "missing")
-    unknown = url.replace(url[url.rindex(":") : url.index("/t.txt")], ":1")  # nobody listens there
+    unknown = url.replace(url[url.rindex(":") : url.index("/t.txt")], ":1")  # no server uses this port
 
-    for text in (url, missing):  # an index of a text that may change needs the file
+    for text in (url, missing):  # an index needs the text's file, which may have changed
         run("search", "m", text, "cat", code=2)
     page, plot = ("--page", "c.html"), ("--plot", "c.svg")
     few = ("--permutations", 20, "--repeats", 1, "--size", 8, "--epochs", 1, "--least", 1)

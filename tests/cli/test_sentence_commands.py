@@ -242,7 +242,8 @@ def test_search_indexes_once(tmp_path, model, cawv):
     found = [json.loads(line) for line in piped.out.splitlines()]
     assert [row["hits"][0]["text"] for row in found] == lines[20:22]
     both = cawv("search", model, corpus, lines[20], lines[21], "-n", 1).out.splitlines()
-    assert [row.split("\t")[-1] for row in both] == [lines[20]] * 2 + [lines[21]] * 2  # a heading for each
+    # the results of each query
+    assert [row.split("\t")[-1] for row in both] == [lines[20]] * 2 + [lines[21]] * 2
     assert "indexing again" in cawv("search", model, corpus, lines[20], "--method", "sif").err
     write(corpus, lines[::-1])
     changed = cawv("search", model, corpus, lines[20], "--method", "sif", "-n", 1)

@@ -93,7 +93,7 @@ def test_colours_only_where_they_are_wanted(seen, command, text) -> None:
     assert "\x1b[" not in seen("nn", "m", "w1", NO_COLOR="1")
     assert "\x1b[" not in seen("nn", "m", "w1", TERM="dumb")
     assert "\x1b[" not in command("nn", "m", "w1").out
-    assert re.search(r"\x1b\[[0-9;]*mError:", seen("nn", "m"))  # behind the usage
+    assert re.search(r"\x1b\[[0-9;]*mError:", seen("nn", "m"))  # after the usage
 
 
 def test_results_of_eval_are_not_mixed_with_progress(seen, command, text) -> None:
@@ -267,7 +267,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "check": ((MODEL,),),
     "info": ((MODEL,), (MODEL, "--all"), ()),
     "demo": (),  # above
-    "completion": (),  # a script, which no line may be broken in
+    "completion": (),  # it prints a script, whose lines must not be broken
 }  # fmt: skip
 """Arguments with which each command is called; without arguments the usage would be wrong."""
 
@@ -303,13 +303,13 @@ def test_what_commands_print_fits_80_columns_and_breaks_no_word(name, inputs, co
             shutil.rmtree(made) if os.path.isdir(made) else os.unlink(made)
         found = plain(outcome.out + outcome.err)
         found = re.sub("No room in this terminal for: [^.]*\\.", "", found)
-        return re.sub(r"[\d.,]+", "0", found).splitlines()  # figures of time differ between two runs
+        return re.sub(r"[\d.,]+", "0", found).splitlines()  # times differ between two runs
 
     wrong = () if name in ("completion", "demo") else (("--no-such-option",), ("a-file-that-is-missing",) * 3)
     for arguments in (*ARGUMENTS[name], *wrong):
         narrow, wide = shown(80, arguments), shown(400, arguments)
         for line in narrow:
-            assert len(line) <= 80 or max(map(len, line.split())) > 60, line  # a path is left whole
+            assert len(line) <= 80 or max(map(len, line.split())) > 60, line  # a path is not broken
         whole = {word for line in wide for word in line.split()}
         assert {word for line in narrow for word in line.split() if word.strip("-─")} <= whole, arguments
 

@@ -297,7 +297,7 @@ def test_the_driver_dies_while_it_saves_and_is_resumed(machines, text, tmp_path,
     assert (tmp_path / "model.run" / "lease.json").exists()
     saved = model.exists()
     assert saved == (at == "request.ClusterRequest.clear")
-    if saved:  # nothing is trained again
+    if saved:  # then nothing is trained again
         before = (model / "config.json").read_bytes()
         finished = resume_on_cluster(model, notice=pytest.fail)
         assert (model / "config.json").read_bytes() == before
@@ -351,7 +351,7 @@ def test_ctrl_c_while_nodes_encode_ends_the_run_at_once(machines, text, tmp_path
         train(text, tmp_path, nodes=2)
     assert [path.name for path in tmp_path.iterdir()] == ["model.run"]
     limit = time.monotonic() + 30
-    while actors() and time.monotonic() < limit:  # Ray ends them a moment later
+    while actors() and time.monotonic() < limit:  # Ray ends them with a delay
         time.sleep(0.1)
     assert not actors()
     check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
@@ -365,7 +365,7 @@ def test_a_node_comes_later_and_takes_its_part(machines, text, tmp_path, monkeyp
         if these.state.totals.merges == 0 and these.state.version == 2:
             machines.add()
         if these.state.version > 2 and not these.state.totals.merges:
-            time.sleep(1)  # the other starts meanwhile
+            time.sleep(1)  # meanwhile the other driver starts
         one_round(these, *args)
 
     monkeypatch.setattr(rounds.Rounds, "round", waiting)
@@ -405,10 +405,10 @@ def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monke
     try:
         finished, notices = train(text, tmp_path, patience=12)
     finally:
-        with contextlib.suppress(ProcessLookupError):  # Ray has killed it
+        with contextlib.suppress(ProcessLookupError):  # if Ray has already killed it
             os.kill(frozen[0], signal.SIGKILL)
     check(finished)
-    lost = [notice for notice in notices if "is lost" in notice]  # who waits for it answers meanwhile
+    lost = [notice for notice in notices if "is lost" in notice]  # nodes that only wait for it do answer
     assert len(lost) == 1, notices
     assert "node 3" in lost[0]
     assert "not answered" in lost[0]
@@ -473,7 +473,7 @@ def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(tmp_path, mo
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'wordvec-ca[cluster]'")
     import kill_ray
 
-    monkeypatch.setattr(kill_ray, "LIMIT", 900)  # what ends it takes about a minute on a quiet machine
+    monkeypatch.setattr(kill_ray, "LIMIT", 900)  # ending takes about a minute on a quiet machine
     kill_ray.write_text(tmp_path / "text.txt")
     row = kill_ray.one_run("training", way, tmp_path, tmp_path / "text.txt", ctrl_c=False)
     assert row[-1] == "nothing", row

@@ -201,7 +201,7 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
     with pytest.raises(DataError, match="is a run on a cluster"):
         resume(tmp_path / "m")
     (tmp_path / "m.run" / "lock").unlink()
-    for place in (tmp_path / "m.run", tmp_path / "shared"):  # as earlier versions named it
+    for place in (tmp_path / "m.run", tmp_path / "shared"):  # earlier versions had another name for it
         (place / "run.json").rename(place / "cluster.json")
         assert is_cluster_run(place)
         assert ClusterRequest.read(place) == request
@@ -348,7 +348,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
         members.look()
         for member in members.present:
             member.fit = True
-            member.words = 5.0 * (number == 2)  # one that trained: what came before it does not count
+            member.words = 5.0 * (number == 2)  # this node has trained; nodes before it do not count
             members.mark_dead(member, "its process or its node has died")
     assert len(members.all) == 3 + 4
     assert told[-1] == "node 7 is the 4th in turn that died there at once: no other is started"
@@ -509,7 +509,7 @@ def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_t
     with pytest.raises(UnreadableText, match=r"there is no file|cannot read"):
         node.count(Shard(0, (str(tmp_path / "gone"),), 1))
     (tmp_path / "odd").write_bytes(b"\x00\x01" * 500)
-    with pytest.raises(DataError) as fault:  # the same on every node
+    with pytest.raises(DataError) as fault:  # an error that is the same on every node
         node.count(Shard(0, (str(tmp_path / "odd"),), 1))
     assert not isinstance(fault.value, UnfitNode)
     ray = SimpleNamespace(

@@ -211,7 +211,7 @@ def test_a_run_without_white_space(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert line[-1] == "c"
     assert "".join(line[1:-1]) == "b" + "é" * 10_000
     assert result.stats.cut_tokens > 10
-    # The run is cut after 5,000 bytes, but not inside a character; each part into tokens of at most 1,000.
+    # Text without spaces is cut after 5,000 bytes, not inside a character, then into tokens of up to 1,000.
     assert [len(token.encode()) for token in line[1:8]] == [999, 1000, 1000, 1000, 1000, 1000, 1000]
 
 
@@ -263,7 +263,7 @@ def test_byte_order_mark_and_first_repair(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", PACKED)
 def test_compression_is_recognised_by_content(tmp_path: Path, kind: str) -> None:
     pack = PACK[kind]
-    path = tmp_path / "corpus.txt"  # a wrong name
+    path = tmp_path / "corpus.txt"  # the name has a wrong suffix
     path.write_bytes(pack(b"hello ") + pack(b"") + pack(b"world\n" * 30_000))
     vocab, stats = count_corpus(path)
     assert vocab == Vocab(["world", "hello"], [30_000, 1])
@@ -276,7 +276,7 @@ def test_compression_is_recognised_by_content(tmp_path: Path, kind: str) -> None
 
 @pytest.mark.parametrize("kind", PACKED)
 def test_truncated_and_damaged(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)  # in threads as in one
+    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)  # so that threads read small files too
     rng = np.random.default_rng(0)
     data = " ".join(map(str, rng.integers(0, 1 << 40, 60_000))).encode()
     packed = PACK[kind](data)
@@ -290,7 +290,7 @@ def test_truncated_and_damaged(tmp_path: Path, kind: str, monkeypatch: pytest.Mo
     path.write_bytes(packed + b"rubbish")
     with pytest.raises(DataError, match="7 bytes or more follow the end"):
         count_corpus(path)
-    if kind != "zstd":  # without a checksum this would only change the text
+    if kind != "zstd":  # zstd has no checksum here: the damage would only change the text
         path.write_bytes(packed[: len(packed) // 2] + b"\xaa" * 99 + packed[len(packed) // 2 + 99 :])
         with pytest.raises(DataError, match="damaged after"):
             count_corpus(path)
@@ -428,7 +428,7 @@ def test_the_recipe_of_a_cache_has_every_option_that_changes_ids() -> None:
         "documents": True,
         "group_by": "files",
     }
-    without = {"count_memory", "workers", "block_bytes"}  # the same ids come out
+    without = {"count_memory", "workers", "block_bytes"}  # these do not change the ids
     of_documents = {"tag_field"}
     listed = {*others, *without, *of_documents}
     assert listed == {field.name for field in fields(TextOptions)}, "say here whether it changes ids"

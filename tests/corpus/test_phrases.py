@@ -98,7 +98,7 @@ def test_a_long_line_is_joined_as_any_other(monkeypatch: pytest.MonkeyPatch, blo
     )
     assert (vocab.words, vocab.counts.tolist()) == (["new_york", "end", "x"], [5000, 1, 1])
     assert stats.raw_tokens == 5002
-    monkeypatch.setattr(blocks_module, "LONGEST_RUN", 1003)  # cut, but always at the same places
+    monkeypatch.setattr(blocks_module, "LONGEST_RUN", 1003)  # text is cut, always at the same places
     vocab, _ = count_corpus(
         io.BytesIO(text.encode()),
         TextOptions(min_count=1, phrases=Phrases([("new", "york")]), block_bytes=block_bytes),
@@ -108,7 +108,8 @@ def test_a_long_line_is_joined_as_any_other(monkeypatch: pytest.MonkeyPatch, blo
 
 @pytest.mark.parametrize("scoring", ["word2phrase", "npmi"])
 def test_found_as_a_slow_count_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scoring: str) -> None:
-    monkeypatch.setattr(collocations_module, "_PAIRS_AT_ONCE", 700)  # many runs, merged in many pieces
+    # many sorted lists, merged in many pieces
+    monkeypatch.setattr(collocations_module, "_PAIRS_AT_ONCE", 700)
     rng = np.random.default_rng(0)
     lines = []
     for _ in range(600):

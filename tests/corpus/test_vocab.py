@@ -43,7 +43,7 @@ def test_any_word_survives_the_file(tmp_path_factory: pytest.TempPathFactory, co
     vocab.save(path)
     assert Vocab.load(path) == vocab
     assert path.read_bytes().count(b"\n") == len(vocab)
-    # Lines in any order mean the same.
+    # The order of the lines does not matter.
     lines = path.read_bytes().split(b"\n")[:-1]
     path.write_bytes(b"\n".join(reversed(lines)))
     assert Vocab.load(path) == vocab
@@ -55,7 +55,7 @@ def test_any_word_survives_the_file(tmp_path_factory: pytest.TempPathFactory, co
 @given(COUNTS, st.integers(0, 6), st.integers(1, 10))
 def test_max_final_vocab_raises_min_count(counts: dict[str, int], min_count: int, most: int) -> None:
     least = min_count
-    while sum(c >= least for c in counts.values()) > most:  # to the next count that occurs, and past it
+    while sum(c >= least for c in counts.values()) > most:  # above the next count that occurs
         least = min(c for c in counts.values() if c >= least) + 1
     expected = {w: c for w, c in counts.items() if c >= least}
     vocab = Vocab.from_counts(counts)
@@ -185,7 +185,7 @@ def test_regular_lines_are_read_as_line_by_line(tmp_path):
                 rng.choice("aé語 \u2028\ufeff\0\\\\nt0") for _ in range(rng.randrange(1, 4))
             ) + str(number)
             lines.append(f"{word}\t{rng.choice(counts)}\n")
-        if not rng.randrange(4):  # what is not a count, a line or a tab
+        if not rng.randrange(4):  # things that are not a count, a line or a tab
             at = rng.randrange(len(lines))
             lines[at] = rng.choice(
                 ["a\t1\t2\n", "a\t\n", "\t1\n", "a\t1x\n", "a\t:\n", "a\t/\n", " \n", "a b\n", "a\r\t1\n"]

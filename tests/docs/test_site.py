@@ -58,7 +58,7 @@ def test_every_link_leads_somewhere_and_nothing_is_fetched_from_elsewhere(site: 
     assert len(pages) > 50
     faults = []
     for path, page in pages.items():
-        if path.name == "404.html":  # its addresses are those of a server's root
+        if path.name == "404.html":  # its links begin at a server's root
             continue
         for fetched in page.fetched:
             if (
@@ -131,7 +131,7 @@ def test_a_browser_shows_every_page_without_complaint(site: Path, browser: chrom
         for width in WIDTHS:
             browser.resize(width)
             try:
-                browser.wait(f"{WIDER} <= 0", seconds=2)  # a moment for the page to adapt
+                browser.wait(f"{WIDER} <= 0", seconds=2)  # the page may need a moment to adapt
             except AssertionError:
                 wide = browser.evaluate(WIDER)
                 faults.append(f"{address} is {wide} pixels wider than a window of {width}")

@@ -20,7 +20,7 @@ def module(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = made  # dataclasses look their module up
+    sys.modules[spec.name] = made  # dataclasses look up their module there
     spec.loader.exec_module(made)
     return made
 

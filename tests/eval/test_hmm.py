@@ -161,7 +161,7 @@ def test_planted_states_are_found_and_controls_fall_to_the_floor():
     assert report.coverage == 1.0
     assert report.n == data.n_tokens
     assert report.metrics["v-measure"].low <= report.value <= report.metrics["v-measure"].high
-    # 6 states of 40 equally frequent words each: without the vectors nothing is left
+    # 6 states with 40 equally frequent words each: only the vectors can tell them apart
     for name in controls.CONTROLS:
         floor = pos_induction.evaluate(controls.control(name, kv, seed=1), data, seed=3, restarts=3)
         assert floor.value < 0.3, name

@@ -35,7 +35,7 @@ def calibration():
     module = importlib.util.module_from_spec(spec)
     import sys
 
-    sys.modules["calibration"] = module  # dataclasses look their module up
+    sys.modules["calibration"] = module  # dataclasses look up their module there
     spec.loader.exec_module(module)
     return module
 
@@ -152,8 +152,8 @@ def test_the_luck_of_a_search_is_part_of_the_test():
             p[n].append(found.p)
             if n > 1:
                 assert (found.p < 0.05) == (not found.low <= 0 <= found.high)
-    assert np.mean(np.array(p[5]) < 0.05) <= 0.12  # 3 of 60 are to be expected
-    assert np.mean(np.array(p[1]) < 0.05) >= 0.3  # what one search each calls different
+    assert np.mean(np.array(p[5]) < 0.05) <= 0.12  # 3 of 60 are expected
+    assert np.mean(np.array(p[1]) < 0.05) >= 0.3  # with a single search, many pairs are called different
 
 
 def test_results_of_searches_survive_json_and_are_compared_with_their_like(tmp_path):
@@ -308,7 +308,7 @@ def test_results_before_and_after_a_set_that_cannot_be_read_are_kept(model, caps
     for text in (said.out, said.err):
         assert "bad.tsv, line 2: 2 column(s)" in text
     assert len(results.read_text().splitlines()) == 2
-    (report,) = reports_in(results)  # the last of two on one set
+    (report,) = reports_in(results)  # of two reports on one set, the last one is used
     assert report.dataset == "good"
     with pytest.raises(SystemExit) as end:
         main(["compare", str(model / "model.txt"), str(model / "model.txt"), *files[:2], "-q"])

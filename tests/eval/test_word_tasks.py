@@ -88,7 +88,7 @@ def test_similarity_ranks_and_counts_unknown_words():
     assert report.coverage == pytest.approx(0.8)
     np.testing.assert_allclose(report.items["cosine"][:3], np.cos(angles[1:4]), rtol=1e-6)
     assert report.items["cosine"][4] == pytest.approx(np.cos(3.0))  # "A" is found as "a"
-    # all pairs: the unknown one, best by people, gets the mean cosine and so ranks fourth of five
+    # of all pairs, the unknown one is people's best; it gets the mean cosine, and so the fourth of five ranks
     assert report.metrics["spearman-all"].value == pytest.approx(1 - 6 * (9 + 1 + 1 + 1) / (5 * 24))
     assert similarity.evaluate(kv, data, oov="mean").headline == "spearman-all"
 

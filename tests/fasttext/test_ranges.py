@@ -87,7 +87,7 @@ def test_trees_that_can_be_walked_are_read(tmp_path: Path) -> None:
     made.save_model(tmp_path / "m.bin")
     whole = (tmp_path / "m.bin").read_bytes()
     at = whole.index(b"__label__a\0") + len(b"__label__a\0")
-    for counts in ([5, 5, 5], [0, 0, 0], [1, 0, 7]):  # not in order, and none: fastText walks them too
+    for counts in ([5, 5, 5], [0, 0, 0], [1, 0, 7]):  # unordered and zero counts: fastText accepts them too
         data = bytearray(whole)
         for number, count in enumerate(counts):
             data[at + number * 20 : at + number * 20 + 8] = struct.pack("<q", count)

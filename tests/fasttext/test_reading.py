@@ -97,7 +97,7 @@ def test_meter_and_labels_are_the_real_ones(
     model = fasttext.load_model(str(trained["softmax"]))
     told = run(program, "test-label", trained["softmax"], texts[1], 1).splitlines()
     ours = model.test_label(str(texts[1]), k=1)
-    for line in told:  # the program of Debian (0.9.2) counts no gold for labels: its recall and F1 are wrong
+    for line in told:  # Debian's program (0.9.2) does not count gold labels: its recall and F1 are wrong
         if "__label__" in line:
             fields = line.split()
             assert ours[fields[-1]]["precision"] == pytest.approx(float(fields[5]), abs=1e-5)
@@ -209,7 +209,7 @@ def test_one_line_at_a_time_and_the_names_of_the_compiled_module_give_the_same(
             pairs = model.f.predict(line + "\n", -1, 0.0, "strict")
             assert [label for _, label in pairs] == own
             np.testing.assert_array_equal(np.float32([score for score, _ in pairs]), scores)
-        meter = model.measured(texts[1], k=1)  # the loop over whole texts, not the one over single lines
+        meter = model.measured(texts[1], k=1)  # this uses the loop over whole texts, not over single lines
         np.testing.assert_array_equal(
             meter.scores,
             [

@@ -73,7 +73,7 @@ def test_an_interrupt_ends_the_threads_after_the_lines_they_are_in(
                 raise KeyboardInterrupt
 
     monkeypatch.setattr("wordvec_ca.fasttext.training.progress_display", lambda style: Interrupted())
-    with pytest.raises(KeyboardInterrupt):  # in ten days the test would end by itself
+    with pytest.raises(KeyboardInterrupt):  # without it, training would take ten days
         fasttext.train_supervised(str(texts[0]), **{**OPTIONS, "epoch": 10**7, "thread": 2})
     assert 0 < seen[-1].fraction < 0.01
     assert seen[-1].words_per_second > 0

@@ -66,7 +66,7 @@ def test_a_folder_is_replaced_in_one_step_or_comes_back(
 ) -> None:
     from wordvec_ca.files import folders
 
-    if not exchange:  # as where the system cannot
+    if not exchange:  # as on a system that cannot exchange folders
         monkeypatch.setattr(folders, "_exchange", lambda a, b: False)
     target = tmp_path / "folder"
     for content in ("old", "new"):
@@ -76,7 +76,7 @@ def test_a_folder_is_replaced_in_one_step_or_comes_back(
             (place / "deep" / "b").write_text(content)
         assert (target / "a").read_text() == (target / "deep" / "b").read_text() == content
         assert names(tmp_path) == ["folder"]
-    if not exchange:  # killed between the two renamings
+    if not exchange:  # as if killed between the two renamings
         _, former = folders._leftover_names(target, None)
         target.rename(former)
         folders.clear_leftovers(target)

@@ -105,7 +105,7 @@ def test_lower_case_of_each_letter_is_ours() -> None:
     content = tokenizer_json(sorted(set(ours)), Splitting("words", True, True))
     theirs = tokenizers.Tokenizer.from_str(content.decode()).encode(text).tokens
     later = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
-    assert len(later) <= 40  # letters of later versions of Unicode
+    assert len(later) <= 40  # letters that only later versions of Unicode have
     assert all(a not in "".join(map(chr, range(0x10000))) or ord(a) > 0xA7C0 for a, _ in later)
 
 
@@ -279,7 +279,7 @@ def test_tokens_that_are_parts_of_words_are_refused(vectors: KeyedVectors, tmp_p
     content = json.loads(path.read_text())
     content["model"]["type"] = "WordPiece"
     path.write_text(json.dumps(content))
-    assert KeyedVectors.load(tmp_path / "m").index_to_key == WORDS  # pieces as they are
+    assert KeyedVectors.load(tmp_path / "m").index_to_key == WORDS  # the pieces are the words unchanged
     content["model"]["type"] = "BPE"
     path.write_text(json.dumps(content))
     with pytest.raises(DataError, match="parts of words"):

@@ -119,7 +119,7 @@ def check_any_word(folder, name, kv, errors):
     else:
         kv.save(path, format=name, errors=errors)
     kept = [row for row, word in enumerate(kv.index_to_key) if word not in bad]
-    # bytes that happen to spell valid UTF-8 come back as the character they spell
+    # bytes that happen to be valid UTF-8 are read back as that character
     expected = [kv.index_to_key[row] for row in kept]
     if errors == "surrogateescape" and name in ESCAPABLE:
         expected = [word.encode("utf-8", errors).decode("utf-8", errors) for word in expected]
@@ -221,7 +221,7 @@ def test_formats_are_recognised_by_content_whatever_the_name(tmp_path, name):
 def test_recognition_at_unusual_sizes(tmp_path, name, vector_size):
     kv = sample(3, vector_size)
     kv.save(tmp_path / "v", format=name)
-    if name == "glove" and vector_size == 1:  # like a vocabulary file: only on request
+    if name == "glove" and vector_size == 1:  # it looks like a vocabulary file and is read only on request
         with pytest.raises(DataError, match="format='glove'"):
             KeyedVectors.load(tmp_path / "v")
         assert np.array_equal(KeyedVectors.load(tmp_path / "v", format="glove").vectors, kv.vectors)
@@ -247,7 +247,7 @@ def test_compressed(tmp_path, name, kind):
         with pytest.raises(DataError, match=r"cut off|damaged|ends"):
             KeyedVectors.load(path, format=name)
     kv.save(tmp_path / f"again.{kind}", format=name)
-    assert (tmp_path / f"again.{kind}").read_bytes() == packed  # no time stamp
+    assert (tmp_path / f"again.{kind}").read_bytes() == packed  # the packed file has no time stamp
 
 
 def test_real_vectors_come_back_byte_for_byte(tmp_path):
@@ -421,7 +421,7 @@ def test_damaged_files_say_where(tmp_path, content, kind, message):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert str(path) in str(error.value)
-    assert peak < 30e6 + 3 * len(content)  # an absurd header must not allocate what it promises
+    assert peak < 30e6 + 3 * len(content)  # memory must not be allocated for what an absurd header says
 
 
 def test_text_that_is_read_as_binary_is_refused(tmp_path):

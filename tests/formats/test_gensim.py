@@ -84,7 +84,7 @@ def test_index_maps_the_array_that_is_there(tmp_path, n_words):
     index = write_gensim_index(tmp_path, kv.index_to_key, kv.counts)
     assert index == tmp_path / "vectors.kv"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["vectors.kv", "vectors.kv.vectors.npy"]
-    now = array.stat()  # its time of access moves when its head is read
+    now = array.stat()  # reading its head has changed its access time
     assert (*now[:7], now.st_mtime_ns, now.st_ctime_ns) == (*stamp[:7], stamp.st_mtime_ns, stamp.st_ctime_ns)
     assert array.read_bytes() == bytes_of
     assert index.stat().st_size < 1000 + 50 * n_words
@@ -141,7 +141,7 @@ def test_export_adds_the_index_to_a_model_made_without_gensim(tmp_path, capsys):
     kv = sample(4)
     np.save(tmp_path / "vectors.kv.vectors.npy", kv.vectors)
     (tmp_path / "vocab.tsv").write_text("".join(f"wörd{i}\t{4 - i}\n" for i in range(4)), encoding="utf-8")
-    for code in (0, 2):  # a second time it exists
+    for code in (0, 2):  # the second time the file exists
         with pytest.raises(SystemExit) as stop:
             main(["export", str(tmp_path), "--format", "gensim"])
         assert stop.value.code == code

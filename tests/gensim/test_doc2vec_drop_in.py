@@ -18,7 +18,7 @@ SMALL: dict[str, Any] = {"vector_size": 12, "min_count": 1, "workers": 1, "epoch
 KINDS: list[dict[str, Any]] = [
     {"dm": 0},
     {"dm": 0, "dbow_words": 1},
-    {"dm": 0, "hs": 1, "negative": 0, "window": 0},  # gensim does not look at the window
+    {"dm": 0, "hs": 1, "negative": 0, "window": 0},  # gensim does not use the window here
     {"dm": 1},
     {"dm": 1, "dm_mean": 0},
     {"dm": 1, "dm_concat": 1, "window": 2},
@@ -74,7 +74,7 @@ def test_documents_at_the_edge(caplog: pytest.LogCaptureFixture) -> None:
     ]
     model = Doc2Vec(odd, **{**SMALL, "min_count": 2})
     assert list(model.dv.key_to_index) == ["empty", "rare", long, "all"]
-    assert len(model.dv) == 4 + 4  # an int is a row, and so are those below it
+    assert len(model.dv) == 4 + 4  # an int tag is a row number; the numbers below it are rows too
     assert model.dv.get_vecattr("all", "doc_count") == 2
     assert model.corpus_total_words == 12_000 + 2 + 10 + 1 + 3
     assert np.isfinite(model.dv.vectors).all()
@@ -105,7 +105,7 @@ def test_documents_and_words_are_added(tmp_path: Path) -> None:
     assert np.array_equal(model.dv["d0"], before[0])
     assert np.array_equal(model.wv["a0"], before[1])
     model.train(more, total_examples=2, epochs=20)
-    assert np.array_equal(model.dv["d0"], before[0])  # it is not among those documents
+    assert np.array_equal(model.dv["d0"], before[0])  # this tag is not in the new documents
     assert model.dv["x"].any()
 
 
@@ -115,7 +115,7 @@ def test_a_file_of_lines_is_the_same_corpus(tmp_path: Path) -> None:
     by_file = Doc2Vec(corpus_file=str(path), **SMALL)
     by_lines = Doc2Vec(TaggedLineDocument(path), **SMALL)
     assert np.array_equal(by_file.dv.vectors, by_lines.dv.vectors)
-    assert len(by_file.dv) == 42  # the empty line has its number
+    assert len(by_file.dv) == 42  # an empty line has a number too
     by_file.save_word2vec_format(tmp_path / "v", doctag_vec=True)
     head, *lines = (tmp_path / "v").read_text().splitlines()
     assert head == f"{len(by_file.wv) + 42} 12"

@@ -38,7 +38,7 @@ def test_gensim_loads_and_trains_a_model_of_ours(tmp_path: Path, losses: dict[st
         assert hasattr(loaded, name) == hasattr(ours, name)
         if hasattr(ours, name):
             np.testing.assert_array_equal(getattr(loaded, name), getattr(ours, name))
-    if ours.hs and not ours.negative:  # the same tree: each gives the sentences the same probabilities
+    if ours.hs and not ours.negative:  # the trees are the same, so the probabilities of sentences are too
         np.testing.assert_allclose(loaded.score(sentences()[:9]), ours.score(sentences()[:9]), rtol=0.05)
     before = loaded.wv.vectors.copy()
     loaded.train(sentences(), total_examples=120, epochs=1)
@@ -104,7 +104,8 @@ def test_rare_words_of_a_file(tmp_path: Path) -> None:
     text.write_text("a b a b once\n" * 2 + "rare a b\n" + "z y\n" * 3)
     by_lists = Word2Vec([line.split() for line in text.read_text().splitlines()], **{**SMALL, "min_count": 3})
     model = Word2Vec(corpus_file=str(text), **{**SMALL, "min_count": 3})
-    assert model.wv.index_to_key == by_lists.wv.index_to_key == ["a", "b", "z", "y"]  # ties: first come first
+    # words with equal counts are in the order of the text
+    assert model.wv.index_to_key == by_lists.wv.index_to_key == ["a", "b", "z", "y"]
     assert (model.corpus_count, model.corpus_total_words) == (6, 19)
     np.testing.assert_array_equal(model.wv.vectors, by_lists.wv.vectors)
     model.build_vocab([["rare", "once"]] * 3, update=True)  # now the file's rare words are trained, too
@@ -176,7 +177,7 @@ def test_vectors_taken_from_a_file_stop_no_others(tmp_path: Path) -> None:
     Word2Vec([["w1", "w2"]] * 9, **SMALL).wv.save_word2vec_format(tmp_path / "few.txt")
     model = Word2Vec(**SMALL)
     model.build_vocab(sentences())
-    model.wv.intersect_word2vec_format(tmp_path / "few.txt")  # there is one lockf for all
+    model.wv.intersect_word2vec_format(tmp_path / "few.txt")  # one factor locks all words
     before = model.wv.vectors.copy()
     model.train(sentences(), total_examples=model.corpus_count, epochs=1)
     stay = {word for row, word in enumerate(model.wv.index_to_key) if (model.wv[word] == before[row]).all()}

@@ -334,7 +334,7 @@ def faults_of_docstrings(module: str) -> list[str]:
             faults.append(f"{name} (line {node.lineno}): the docstring has {written}, the signature {names}")
         within = (
             part(module) == "kernels" and name != "train_chunk"
-        )  # rows of the loop: the public names document them
+        )  # for rows of the loop the public names document the arguments
         if written is None and len(names) > 4 and not within:
             attributes = documented(docstring, "Attributes") or []
             if not set(names) <= set(attributes) and not re.search("(?i)parameters|arguments", docstring):
@@ -378,7 +378,7 @@ def test_nothing_names_one_machine() -> None:
         r"(?<![\w.~$}/-])/(work|home|root|Users|mnt|opt|venvs)/\w|\.\./shared|(?<!\w)shared/(data|design|papers)"
     )
     for path in sources():
-        if path != Path(__file__) and path != ROOT / ".ci" / "run":  # that one names the folder of the data
+        if path != Path(__file__) and path != ROOT / ".ci" / "run":  # this file names the folder of the data
             found = private.search(path.read_text("utf-8", "replace"))
             assert not found, f"{path}: {found[0]}"
 
@@ -386,7 +386,7 @@ def test_nothing_names_one_machine() -> None:
 def test_a_checkout_that_is_not_installed_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "wordvec_ca").symlink_to(ROOT / "wordvec_ca")
     code = "import sys; sys.path.insert(0, sys.argv[1]); import wordvec_ca"
-    without_site = [sys.executable, "-S", "-c", code, str(tmp_path)]  # no installation is found
+    without_site = [sys.executable, "-S", "-c", code, str(tmp_path)]  # -S hides the installed package
     done = subprocess.run(without_site, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "pip install --editable ." in done.stderr
     assert "start Python in another folder" in done.stderr

@@ -131,7 +131,7 @@ class Problem:
                 self.word_logits[:, :of_words] = rng.uniform(-spread, spread, (self.n_words, of_words))
             if hyper["use_slots"][0]:
                 self.slot_logits[:, :slots] = rng.uniform(-spread, spread, slots)
-        # frequent words come again within a tuple and as targets; the same pool for every model
+        # frequent words occur twice in a tuple, and as targets; every model has the same pool
         rng = np.random.default_rng([self.seed, 1])
         share = 1 / np.arange(1, self.n_words + 1)
         self.share = share / share.sum()
@@ -214,7 +214,7 @@ def test_compiled_loop_agrees_with_its_twin(model: str, update: str, kind: str, 
     settings: list[dict[str, Any]] = [
         {"d": 20, "window": 5, "shrink": True, **shared},
         {"d": 48, "window": 3, "drawn": 19, **shared},
-        # words and negatives come again and again
+        # words and negatives occur many times
         {"d": 7, "window": 20, "n_words": 9, "spread": 0.4, "alpha": (0.001, 2e-4), **shared},
         {"d": 140, "window": 9, "shrink": True, "drawn": 7, "shared_by": min(shared_by, 3)},
         {"d": 100, "window": 2, "drawn": 13, "shared_by": 1 if shared_by == 1 else 70},
@@ -421,7 +421,7 @@ def test_updates_are_the_gradient(model: str, update: str, kind: str, shared_by:
             update,
             kind,
             d=3,
-            n_words=5,  # words come again in windows, among negatives, and as target and negative
+            n_words=5,  # words occur twice in windows, among negatives, and as target and negative
             window=3,
             drawn=4,
             shared_by=shared_by,
@@ -881,7 +881,7 @@ def test_two_workers_learn_what_one_learns(model: str, update: str, kind: str) -
     one, two = results
     assert two["kernel"]["n_private"] > 0
     assert one["predictions"] > 10_000
-    if model not in ("cbow", "skipgram"):  # these draw window sizes: as many, whoever draws them
+    if model not in ("cbow", "skipgram"):  # only these draw window sizes
         assert one["predictions"] == two["predictions"]
     assert two["loss_by_epoch"][0] == pytest.approx(one["loss_by_epoch"][0], rel=0.05)
 
@@ -893,7 +893,7 @@ def test_eight_workers_learn_what_one_learns(model: str) -> None:
     words = rng.choice(3_000, size=(8_000, 25), p=shares / shares.sum())
     corpus = [[f"w{word}" for word in line] for line in words]
     losses = []
-    for workers in (1, 8):  # merging every few thousand tokens ends here 5 % higher, or diverges
+    for workers in (1, 8):  # with a merge every few thousand tokens the loss is 5 % higher here, or diverges
         config = TrainConfig(
             model=model,
             vector_size=50,
@@ -952,7 +952,7 @@ def test_rare_negatives_come_in_bursts_and_all_evenly() -> None:
     rare = times * RARE < pool.size
     order = np.argsort(pool, kind="stable")  # the places of a word's draws, in order
     begins = np.cumsum(times) - times
-    slack = 3_000  # a draw's rank is its place but for chance
+    slack = 3_000  # a draw's rank differs from its place only by chance
     near = expected = 0
     for word in np.flatnonzero(rare)[:500]:
         gaps = np.diff(order[begins[word] : begins[word] + times[word]])
@@ -982,7 +982,7 @@ def test_a_pool_made_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.abs(np.bincount(pool.ravel(), minlength=len(counts)) - expected).max() <= 1
 
 
-@pytest.mark.filterwarnings("ignore:attention has collapsed")  # little else is left to it
+@pytest.mark.filterwarnings("ignore:attention has collapsed")  # the text leaves attention little else to do
 @pytest.mark.parametrize("n_words", [1, 2, 3])
 def test_a_vocabulary_of_few_words_trains(n_words: int) -> None:
     corpus = [[f"w{i % n_words}" for i in range(12)] for _ in range(50)]
@@ -1034,7 +1034,8 @@ def test_chunks_are_all_lines_once(lengths: list[int], size: int, open_end: int)
     for chunk in found:
         assert chunk.stop == len(tokens) or tokens[chunk.stop - 1] < 0
         inside = tokens[chunk.start : chunk.stop - 1]
-        assert chunk.stop - chunk.start <= size or (inside[size - 1 :] >= 0).all()  # no line more than needed
+        # the chunk does not have one line too many
+        assert chunk.stop - chunk.start <= size or (inside[size - 1 :] >= 0).all()
         assert chunk.stop - chunk.start >= size or chunk.stop == len(tokens)
 
 
@@ -1210,7 +1211,7 @@ def test_hyper_parameters_that_do_not_fit_are_a_value_error(model: str) -> None:
         if "word_stride" in values and not spec_of(model).attends:
             continue
         if values == {"window": 30} and not spec_of(model).knows_places:
-            continue  # any window fits a model that does not know places
+            continue  # a model without places accepts any window
         arguments = call(problem, problem.text([20, 30]))
         for name, value in values.items():
             arguments["hyper"][name] = value

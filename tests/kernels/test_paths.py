@@ -126,7 +126,8 @@ def test_no_tree_has_shorter_paths() -> None:
         heapq.heappush(heap, both)
     paths = huffman_paths(counts)
     assert (np.diff(paths.ends) * counts).sum() == least
-    assert (0.5 ** np.diff(paths.ends)).sum() == 1.0  # probabilities of all words add up to 1 wherever x is
+    # so the probabilities of all words add up to 1 for every x
+    assert (0.5 ** np.diff(paths.ends)).sum() == 1.0
 
 
 @pytest.mark.parametrize(("model", "options"), MODELS)

@@ -175,7 +175,7 @@ def test_block_coordinate_leaves_the_other_block_bitwise_untouched(em_steps, spa
         moved = {name for name, p in bag.named_parameters() if not torch.equal(p, before[name])}
         block = {"weight"} if step // em_steps % 2 == 0 else {"sigma_weight", "theta", "bias"}
         assert moved == block | {"context"}
-        assert all(p.grad is not None for p in bag.parameters())  # given back after the step
+        assert all(p.grad is not None for p in bag.parameters())  # the gradients are restored after the step
 
 
 @pytest.mark.parametrize("factory", ["SGD", "Adam", "AdamW"])

@@ -46,7 +46,7 @@ def test_learns_is_seeded_and_leaves_torchs_generator_alone(name):
     assert (model.classes_[probabilities.argmax(1)] == model.predict(test_texts)).all()
     again = clone(CLASSIFIERS[name]).fit(texts, labels)
     assert (again.predict_proba(test_texts) == probabilities).all()
-    # neither the other documents of a call nor the form of the document matter
+    # the result depends neither on the other documents of a call nor on the form of the document
     np.testing.assert_allclose(model.predict_proba(test_texts[:3]), probabilities[:3], atol=1e-6)
     words = [text.split() for text in test_texts[:3]]
     np.testing.assert_allclose(model.predict_proba(words), probabilities[:3], atol=1e-6)

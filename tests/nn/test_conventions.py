@@ -168,7 +168,7 @@ def test_state_dict_copy_and_reset(name):
         "conv-1d": {"gate.bias"},
         "residual-gates": {f"gates.{i}.bias" for i in range(3)},
     }
-    same = fixed.get(name, set())  # drawn, but always the same: zeros and ones
+    same = fixed.get(name, set())  # these are initialised with constants, zeros or ones
     assert not any(torch.equal(value, drawn[key]) for key, value in again.items() if key not in same)
 
 
@@ -212,7 +212,7 @@ def rows(inputs, chosen):
     return inputs if isinstance(inputs, bool) else inputs[chosen]
 
 
-# those whose first dimension is the batch
+# the modules whose first dimension is the batch
 batched = pytest.mark.parametrize(
     "name", [name for name in CASES if name not in ("bag-sum-offsets", "rnn-gates")]
 )

@@ -118,7 +118,7 @@ def test_a_reader_finds_neighbours_goes_on_and_back(
         browser.click("#theme")
     assert browser.evaluate("document.documentElement.dataset.theme") == theme
     browser.click("#query")
-    browser.type("QUEE")  # case is forgiven
+    browser.type("QUEE")  # case does not matter
     browser.wait("document.querySelectorAll('#suggestions li').length > 0")
     browser.press("ArrowDown")
     browser.press("Enter")
@@ -134,7 +134,8 @@ def test_a_reader_finds_neighbours_goes_on_and_back(
     wider = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.evaluate(wider) <= 0
     browser.click("#whole")
-    browser.wait("explorer.map.view.scale == 1 && new Set(explorer.map.pixels).size > 20")  # points are drawn
+    # until points are drawn
+    browser.wait("explorer.map.view.scale == 1 && new Set(explorer.map.pixels).size > 20")
     browser.screenshot(tmp_path / "page.png")
     assert (tmp_path / "page.png").stat().st_size > 10_000
     assert browser.complaints == []
@@ -224,7 +225,8 @@ def test_the_search_box_is_replaced_by_what_is_typed_and_restored(browser: Brows
     browser.press("Escape")
     assert browser.evaluate("query.value") == "queen"
     browser.type("king - quee")
-    assert words_of(browser, "#suggestions:not([hidden]) li") == []  # as a word begins
+    # not "No such word", as a word begins with "quee"
+    assert words_of(browser, "#suggestions:not([hidden]) li") == []
     assert browser.complaints == []
 
 
@@ -287,7 +289,7 @@ def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(
 ) -> None:
     visit(browser, pages.one)
     for level, scale in enumerate((1, 3)):  # coarse regions, and finer ones
-        browser.evaluate(  # the boxes of the old view go, so that the wait is for those of the new one
+        browser.evaluate(  # the boxes of the old view are removed, to wait for those of the new one
             f"(([, x, y]) => (explorer.map.setView({{x, y, scale: {scale}}}), explorer.map.named = []))"
             f"(explorer.map.regions.find(region => region[0] === {level}))"
         )
@@ -351,7 +353,8 @@ def test_sums_are_read_as_in_python(browser: Browser, pages: Pages) -> None:
     assert typed == words_of(browser)
     browser.click("#query")
     browser.type("king-que")
-    assert words_of(browser, "#suggestions:not([hidden]) li") == []  # a word begins like its last one
+    # not "No such word", as a word begins with "que"
+    assert words_of(browser, "#suggestions:not([hidden]) li") == []
     assert browser.complaints == []
 
 

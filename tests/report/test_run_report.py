@@ -113,7 +113,7 @@ def test_the_page_says_what_there_is_to_say(trained: Path) -> None:
     assert "cawv train '<b>'" in seen.text
     assert "attention warmup" in seen.text
     assert seen.names.count("svg") == 9
-    assert page.count('<svg role="img"') == page.count("<desc>") == 9  # each says what is to be seen
+    assert page.count('<svg role="img"') == page.count("<desc>") == 9  # each picture has a description
 
 
 def test_words_cannot_become_markup_and_nothing_is_fetched(trained: Path) -> None:
@@ -144,7 +144,7 @@ def test_the_page_opens_in_a_browser_without_errors(trained: Path, tmp_path: Pat
         assert done.returncode == 0, done.stderr
         return [line for line in done.stderr.splitlines() if "CONSOLE" in line or "Refused" in line]
 
-    broken = tmp_path / "broken.html"  # what the check is worth
+    broken = tmp_path / "broken.html"  # the check finds an error in a broken page
     broken.write_text(place.read_text("utf-8").replace("</main>", "<script>absent()</script></main>"))
     assert console(broken)
     (tmp_path / "page.png").unlink(missing_ok=True)

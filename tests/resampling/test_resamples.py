@@ -58,7 +58,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_lines_are_drawn_as_in_a_bootstrap_however_the_text_is_cut() -> None:
     lengths = np.random.default_rng(1).integers(1, 9, 20_000)
     tokens = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    tokens[np.cumsum(lengths) - 1] = -1  # a line of length n has its number n - 1 times
+    tokens[np.cumsum(lengths) - 1] = -1  # a line of n tokens has the token n, its number, n - 1 times
     drawn = []
     for size in (500, 7_000):
         chunks, found = Chunks(tokens, size), []
@@ -89,10 +89,10 @@ def test_mean_and_models_are_saved_and_a_run_goes_on_inside_any_of_them(
     mean = np.mean([vectors.resampled(k).vectors for k in range(3)], axis=0)
     if config.vectors == "input":
         assert np.abs(mean - vectors.vectors).max() < 0.01 * np.abs(vectors.vectors).max()
-    else:  # of the mean of the parameters, which is not the mean of the vectors, but near
+    else:  # these come from the mean of the parameters, which is only near the mean of the vectors
         products = (mean * vectors.vectors).sum(axis=1)
         lengths = np.linalg.norm(mean, axis=1) * np.linalg.norm(vectors.vectors, axis=1)
-        assert (products / lengths).mean() > 0.5  # of spaces that have nothing in common it is 0
+        assert (products / lengths).mean() > 0.5  # it would be 0 for unrelated spaces
 
     def kill(record: Progress) -> None:
         if record.fraction >= 0.6:
@@ -274,7 +274,7 @@ def in_books(n: int = 30) -> list[list[list[str]]]:
 
 def test_documents_are_sampled_whole() -> None:
     rng = np.random.default_rng(2)
-    numbers = rng.integers(0, 400, 3_000)  # of the document of each line, which is also its word
+    numbers = rng.integers(0, 400, 3_000)  # the number of each line's document, which is also its word
     tokens = np.stack([numbers, numbers, np.full(3_000, -1)], axis=1).ravel().astype(np.int32)
     starts = DocumentStarts(np.arange(0, len(tokens), 3), numbers)
     drawn = []

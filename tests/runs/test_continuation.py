@@ -102,7 +102,7 @@ def test_another_step_has_its_own_learning_rate(tmp_path: Path) -> None:
 def test_the_window_of_a_model_in_parts_stays(tmp_path: Path) -> None:
     train(text(range(40)), small(parts="near:1,far"), output=tmp_path / "old")
     with pytest.raises(DataError, match="window is 3"):
-        continued_config(tmp_path / "old", {"window": 9})  # no part has the places beyond 3
+        continued_config(tmp_path / "old", {"window": 9})  # no part uses the places beyond 3
 
 
 def test_the_number_that_shares_is_inherited_unless_negatives_are_drawn_another_way(tmp_path: Path) -> None:

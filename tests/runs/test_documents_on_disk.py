@@ -70,7 +70,7 @@ OPTIONS = {"field": "text", "tag_field": "id", "vector_size": 20, "min_count": 1
             "_read",
             1,
             "pv-dbow",
-        ),  # its rows are in the base, the first checkpoint is there
+        ),  # the rows are in the base and the first checkpoint exists
         ("was_written", 5, "pv-dbow"),
     ],
 )
@@ -84,7 +84,7 @@ def test_killed_run_continues_to_the_same_bits(
     assert killed.returncode == -9
     work = np.fromfile("m.run/documents.work", np.float32)
     assert work.any()
-    np.full_like(work, np.nan).tofile("m.run/documents.work")  # what it held then is not used
+    np.full_like(work, np.nan).tofile("m.run/documents.work")  # the file's content at the kill is not used
     resumed = resume("m")
     assert same(resumed, whole)
     assert same(EmbeddingModel.load("m"), whole)
@@ -135,4 +135,4 @@ def test_rows_are_a_file_of_the_model_after_the_run(tmp_path: Path, corpus: Path
         corpus, TrainConfig(**OPTIONS, model="pv-dm"), continue_from=tmp_path / "m", output=tmp_path / "n"
     )
     assert more.documents is not None
-    assert len(more.documents) == len(model.documents)  # the same tags
+    assert len(more.documents) == len(model.documents)  # with the same tags there are no new documents

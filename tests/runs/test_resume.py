@@ -226,7 +226,7 @@ def test_run_that_was_lost_before_its_first_checkpoint_begins_again(tmp_path: Pa
         )
     )
     assert run._lock is not None
-    run._lock.close()  # as the end of the process does
+    run._lock.close()  # the end of the process does this too
     assert same(resume(tmp_path / "m"), whole)
 
 
@@ -316,7 +316,7 @@ def test_changed_options_are_refused_but_for_those_that_may(tmp_path: Path, corp
     cut_short(corpus, small(epochs=4), tmp_path / "m")
     for name, value in (("window", 4), ("epochs", 9), ("seed", 2), ("model", "skipgram")):
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # no advice on resuming stands above the error
+            warnings.simplefilter("error")  # no advice on resuming is printed before the error
             with pytest.raises(DataError, match=f"{name} was .* another run"):
                 resume(tmp_path / "m", changes={name: value})
     with pytest.raises(DataError, match=r"corpus was .*c\.txt.* is .*other\.txt"):
@@ -348,7 +348,7 @@ def test_unfinished_run_is_not_dropped_unasked(tmp_path: Path, corpus: Path) -> 
     cut_short(corpus, small(epochs=4), tmp_path / "m")
     with pytest.raises(DataError, match=r"unfinished run, \d+\.\d% done.*--resume.*overwrite=True"):
         train(corpus, small(), output=tmp_path / "m")
-    (tmp_path / "m").mkdir()  # a model that was saved when the run was interrupted hides no run
+    (tmp_path / "m").mkdir()  # a model that was saved at the interruption does not hide the run
     with pytest.raises(DataError, match=r"unfinished run"):
         train(corpus, small(), output=tmp_path / "m")
     with pytest.warns(UserWarning, match=r"unfinished run in .*m\.run', \d+\.\d% done, is dropped"):

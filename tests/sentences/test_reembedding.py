@@ -187,7 +187,7 @@ def test_scale_free_options_ignore_the_scale_of_the_vectors(options):
     small, large = (reembed_counts(c * matrix, counts, max_iter=10, **options) for c in (0.01, 10.0))
     np.testing.assert_allclose(large.v0, 1000 * small.v0, rtol=1e-8)
     unit = [reembed_counts(c * matrix, counts, max_iter=10).v0 for c in (0.01, 10.0)]
-    assert not np.allclose(unit[1], 1000 * unit[0], rtol=1e-2)  # the paper's start does not
+    assert not np.allclose(unit[1], 1000 * unit[0], rtol=1e-2)  # with the paper's start it is not invariant
 
 
 def test_scale_holds_the_length():

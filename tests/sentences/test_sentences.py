@@ -239,7 +239,8 @@ def test_full_readout_tends_to_the_plain_sum():
     for n in (1, 30, 1000):
         made = SentenceVectorizer(kv, **PAPER | {"readout": "full-no-oov", "max_iter": n}).fit_transform(TEXT)
         gaps.append(np.abs(made - mean).max())
-    assert gaps[0] > 2 * gaps[1] > 8 * gaps[2]  # as 1 / r, and r as the root of the iterations
+    # the gap falls as 1 / r, and r grows as the root of the iterations
+    assert gaps[0] > 2 * gaps[1] > 8 * gaps[2]
 
 
 def test_unknown_tokens_of_the_full_readout_are_v0():
@@ -477,7 +478,7 @@ def test_nan_in_the_vectors_is_refused(method):
     kv.vectors[3, 1] = np.nan
     with pytest.raises(DataError, match="vector of 'dog' holds NaN"):
         SentenceVectorizer(kv, method=method).fit_transform(TEXT)
-    if method not in ("ca-sem", "ca-sem-sif"):  # which splits every word, needed or not
+    if method not in ("ca-sem", "ca-sem-sif"):  # these split every word, needed or not
         assert np.isfinite(SentenceVectorizer(kv, method=method).fit_transform([["cat"], ["sat"]])).all()
 
 

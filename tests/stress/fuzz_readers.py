@@ -144,7 +144,7 @@ def fuzz(name: str, into: Path, seconds: int) -> None:
     for i, files in enumerate(reader.seeds()):
         data = reader.join(files)
         (corpus / f"seed{i}").write_bytes(data)
-        reader.read(written(folder, reader, data))  # warm up; seeds are whole
+        reader.read(written(folder, reader, data))  # warm up with an undamaged file
     (into / "words.dict").write_text("".join(f'"{_hexadecimal(word)}"\n' for word in WORDS))
     limit_memory()
 
@@ -209,7 +209,7 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=10)
     options.add_argument("--into", type=Path, default=ROOT / "build" / "fuzz", help="corpus and findings")
     options.add_argument("--replay", type=Path, nargs="+", metavar="FILE")
-    options.add_argument("--seconds", type=int, help=argparse.SUPPRESS)  # of one process
+    options.add_argument("--seconds", type=int, help=argparse.SUPPRESS)  # the time of one process
     given = options.parse_args()
     into = given.into / given.reader
     if given.replay:
@@ -218,7 +218,7 @@ def main() -> None:
         fuzz(given.reader, into, given.seconds)
         return
     end, n_processes = time.monotonic() + 60 * given.minutes, 0
-    while (left := round(end - time.monotonic())) > 5:  # again after each hang or crash
+    while (left := round(end - time.monotonic())) > 5:  # it starts again after each hang or crash
         n_processes += 1
         before = time.monotonic()
         command = [sys.executable, __file__, given.reader, "--into", given.into, "--seconds", str(left)]

@@ -152,7 +152,8 @@ def dump(folder: Path) -> None:
     pieces = (data[i : i + 97] for i in range(0, len(data), 97))
     for page in Pages("v", Counter()).read(pieces):
         if len(page.wikitext) < 200:
-            with suppress(RecursionError, LookupError, ValueError, TypeError):  # as its process does
+            # the process that removes markup does this too
+            with suppress(RecursionError, LookupError, ValueError, TypeError):
                 plain_text(page.wikitext)
 
 
@@ -204,7 +205,7 @@ def drop_in(folder: Path) -> None:
             kind.load(str(folder / "v"))
         except DataError:
             pass
-        except (TypeError, AttributeError) as error:  # as gensim: the file is of another class
+        except (TypeError, AttributeError) as error:  # as in gensim: the file is of another class
             if "stored by" not in str(error) and "can't be loaded by" not in str(error):
                 raise
 

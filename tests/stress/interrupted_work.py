@@ -330,7 +330,7 @@ def load_program() -> None:
         whole = importlib.import_module(f"wordvec_ca.{package}")
         for module in pkgutil.walk_packages(whole.__path__, f"{whole.__name__}."):
             if not module.name.endswith("__main__"):
-                with contextlib.suppress(ImportError):  # of what is not installed
+                with contextlib.suppress(ImportError):  # if a library is not installed
                     importlib.import_module(module.name)
     for name in ("gensim.models.keyedvectors", "usearch.index", "charset_normalizer"):
         if importlib.util.find_spec(name.partition(".")[0]) is not None:

@@ -76,7 +76,7 @@ def _of_ray() -> tuple[list[psutil.Process], list[psutil.Process]]:
     other = [raylet for raylet in raylets if "--head" not in raylet.cmdline()]
     assert (len(raylets), len(other)) == (2, 1), [raylet.cmdline() for raylet in raylets]
     others = [other[0], *other[0].children(recursive=True)]
-    shells = ("sh", "dash", "bash")  # the watcher is not Ray's
+    shells = ("sh", "dash", "bash")  # a shell that watches is not a process of Ray
     return [each for each in ours if each not in others and each.name() not in shells], others
 
 
@@ -294,7 +294,8 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--log", type=Path, help="rows of runs; those that are in it are not made again")
     given = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and inherited
+    # a background job ignores it, and so would its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rows = logged_rows(given.log)
     with tempfile.TemporaryDirectory() as name:
         text = Path(name) / "text.txt"

@@ -82,7 +82,7 @@ def test_a_few_interruptions_of_training_and_power_cuts() -> None:
 
 
 def test_a_few_kills_of_each_command() -> None:
-    # a map takes seconds each time: the slow test has it
+    # without the map, which takes seconds each time: the slow test has it
     interruptions("--tokens", "10000", "--kills", "1", "--cuts", "0", "--without", "map")
 
 

@@ -175,7 +175,7 @@ def test_what_is_no_word_in_a_list_is_counted(tmp_path: Path) -> None:
 
 
 def test_written_lists() -> None:
-    assert written_list("['it', \"isn't\", 'a \\\\ b']") is None  # white space within a word
+    assert written_list("['it', \"isn't\", 'a \\\\ b']") is None  # refused: a word has white space in it
     assert written_list("""['it', "isn't", '\\\\', 3]""") == ["it", "isn't", "\\", "3"]
     assert written_list("['a' 'b'\n 'c']") == ["a", "b", "c"]
     assert written_list("['a' 'b', 'c']") is None

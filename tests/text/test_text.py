@@ -192,7 +192,7 @@ def test_tables_are_unicodes() -> None:
         pytest.skip(
             f"this Python has Unicode {unicodedata.unidata_version}, the tables {_text.UNICODE_VERSION}"
         )
-    # Alone, between letters, and before a mark: each class behaves in its own way.
+    # Each character is tried alone, between letters, and before a mark, as classes differ there.
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     neighbours = [f"b{c}b {c}\u0301" for c in characters[:0x3100] + characters[0x3100::64]]
     everything = "\n".join(characters + neighbours)

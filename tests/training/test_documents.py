@@ -65,7 +65,7 @@ def test_words_of_new_documents_are_made_of_ngrams(tmp_path: Path) -> None:
     loaded = EmbeddingModel.load(tmp_path / "m")
     words = known_rows(made.vocab.index, [lines(1)[0].split()])
     assert np.array_equal(Inference(made).infer(words), Inference(loaded).infer(words))
-    assert loaded.wv["a99"].any()  # of its n-grams, as with other models
+    assert loaded.wv["a99"].any()  # made from its n-grams, as in other models
 
 
 @pytest.mark.parametrize("kind", ["full", "position", "word"])

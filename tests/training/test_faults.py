@@ -100,7 +100,8 @@ def test_ctrl_c_once_saves_and_twice_stops_at_once(here: Path, cawv: Cawv, times
     wait_for(lambda: list(here.glob("model.run/*.checkpoint")), process)
     for _ in range(times):
         process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=45)  # of an hour; a busy machine takes ten seconds
+    # the run would take an hour; it ends in ten seconds on a busy machine
+    _, err = process.communicate(timeout=45)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "cawv train --resume model continues it" in err
@@ -130,7 +131,7 @@ def test_ctrl_c_while_the_program_is_loaded_shows_no_traceback(here: Path) -> No
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
-        # before main() begins the interpreter is on its own: it may show one
+        # before main() begins, the interpreter itself may show a traceback
         assert "wordvec_ca/__main__.py" not in err, (delay, err)
         if "Traceback" not in err:
             assert process.returncode in (0, 130, -signal.SIGINT), (delay, err)

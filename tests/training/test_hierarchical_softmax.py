@@ -61,7 +61,7 @@ def test_both_losses_are_added() -> None:
 def test_two_workers_learn_what_one_learns(model: str) -> None:
     losses = []
     for workers in (1, 2):
-        # Two workers lag behind one by 4 to 6 % after two epochs, where the loss still falls fast,
+        # The loss of two workers is 4 to 6 % above that of one after two epochs, where it still falls fast,
         # and by 1 % after eight.
         record = train(sentences(4_000), small(model=model, workers=workers, epochs=8, **ALONE)).record
         losses.append(record["loss_by_epoch"][-1])
@@ -156,9 +156,9 @@ def test_words_join_a_tree_and_leave_it_as_it_is(n_new: int) -> None:
     prefix = found[0].removesuffix(before[0])
     assert found[:100] == [prefix + code for code in before]  # the subtree of the old words
     assert len(set(found)) == 100 + n_new
-    assert not [a for a in found for b in found if a != b and b.startswith(a)]  # a prefix code
-    assert abs(sum(2.0 ** -len(code) for code in found) - 1) < 1e-9  # and a complete one
-    for word in (0, 50, 99):  # each old node has its new number
+    assert not [a for a in found for b in found if a != b and b.startswith(a)]  # it is a prefix code
+    assert abs(sum(2.0 ** -len(code) for code in found) - 1) < 1e-9  # and it is complete
+    for word in (0, 50, 99):  # each old node keeps its parameters under its new number
         old_nodes = old.nodes[old.ends[word] : old.ends[word + 1]]
         new_nodes = paths.nodes[paths.ends[word] + len(prefix) : paths.ends[word + 1]]
         assert np.array_equal(places[old_nodes], new_nodes)
@@ -189,7 +189,7 @@ def test_a_model_that_is_trained_further_keeps_its_tree(tmp_path: Path) -> None:
     assert (change["nodes_kept"], change["nodes_new"]) == (39, len(further.vocab) - 40)
     anew = train(text, more, valid=text)
     losses = [one.record["valid_loss_by_epoch"][-1] for one in (further, anew)]
-    assert losses[0] < losses[1] - 0.1  # the nodes above the old tree have to learn, and nothing else
+    assert losses[0] < losses[1] - 0.1  # only the nodes above the old tree still have to learn
     loaded = EmbeddingModel.load(tmp_path / "b")
     assert np.array_equal(loaded.tree, further.tree)
     assert codes(loaded.paths) == codes(further.paths)

@@ -254,7 +254,7 @@ def test_attention_finds_distances_of_three(negatives: str, update: str, each: f
     assert found == pytest.approx(0.85, abs=0.03)
     assert attention[OFFSETS == -3] == pytest.approx(
         each, abs=0.05
-    )  # the exact step leaves nothing to the rest
+    )  # the exact step leaves no weight to other places
     assert attention[OFFSETS == 3] == pytest.approx(each, abs=0.05)
 
 

@@ -79,7 +79,7 @@ def test_every_word_is_drawn_as_often_as_it_should(options: dict[str, Any]) -> N
     for band in np.array_split(np.argsort(-mass, kind="stable"), 10):
         assert drawn[band].sum() == pytest.approx(expected[band].sum(), rel=0.05)
     assert drawn[expected >= 20].min() > 0
-    # in one pool half of the words would be missing, and others come twice as often as they should
+    # with a single pool half of the words would be missing, and others would occur twice too often
     often = expected >= 100
     assert often.mean() > 0.2
     assert np.abs(drawn[often] / expected[often] - 1).max() < 0.6

@@ -79,7 +79,8 @@ def test_only_one_part_can_tell_two_words_apart(model: str, same: str, blind: st
     learnt = train(language(same), options(model))
     lines = language(same, n=2_000, seed=6)
     assert right(learnt, seeing, lines) >= 0.95
-    assert abs(right(learnt, blind, lines) - 0.5) <= 3 * 0.5 / 2_000**0.5  # that part of x holds nothing else
+    # this part of x does not tell the words apart
+    assert abs(right(learnt, blind, lines) - 0.5) <= 3 * 0.5 / 2_000**0.5
 
 
 # ---- the configuration ------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def _loss_in_step(model: str, lines: np.ndarray, threads: int) -> float:
     n = int(replica.hyper["n_private"][0])
     step = max(1, int(replica.hyper["merge_every"][0]) // lines.shape[1]) if n else 10
     assert (n > 0) == (threads == 2)
-    for worker in replica.workers:  # which then works on the shared rows alone
+    for worker in replica.workers:  # so that it works on the shared rows only
         worker.hyper["n_private"] = 0
         worker.private = tuple(array[:, :0] for array in worker.private)
     arrays = [array[:n] for array in parameters.learnt.values()]
@@ -76,7 +76,7 @@ def test_wide_windows_have_more_rows() -> None:
     rows, interval = private_rows(ZIPF, ALL, 2, 1)
     more, same = private_rows(ZIPF, ALL, 2, 1, contexts=21)
     assert same == interval
-    assert rows < more <= 3.5 * (rows + 1)  # as many times more work per token as merging them is more
+    assert rows < more <= 3.5 * (rows + 1)  # the rows grow in proportion to the work for a token
 
 
 def test_subsampling_lets_threads_drift_longer() -> None:

@@ -54,7 +54,8 @@ def test_a_replica_given_the_whole_text_in_ranges_is_a_trainer(name: str) -> Non
     replica = Replica(parted, len(tokens))
     for epoch in (1, 2):
         done = (epoch - 1) * len(tokens)
-        for index, start in enumerate(range(0, len(tokens), 1_001)):  # where the chunks of a trainer end
+        # the chunks of a trainer end at such places
+        for index, start in enumerate(range(0, len(tokens), 1_001)):
             part = TokenRange(start, min(start + 1_001, len(tokens)), done + start, ())
             chunk = tokens[part.start : part.stop]
             replica.train_chunk(replica.workers[0], chunk, part.position, [1, epoch, index])

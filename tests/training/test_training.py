@@ -324,7 +324,7 @@ def test_saved_model_comes_back_and_is_saved_the_same(tmp_path: Path, kind: dict
     if kind.get("attention") == "word":
         del arrays["attention_slots.npy"]  # not in use
     if "inputs.npy" in arrays:
-        del arrays["vectors.kv.vectors.npy"]  # made of the parameters
+        del arrays["vectors.kv.vectors.npy"]  # it is made from the parameters
     assert n_parameters(model.config, len(words)) == sum(array.size for array in arrays.values())
 
 
@@ -544,8 +544,9 @@ def test_how_many_predictions_share_negatives() -> None:
         assert sharing(100_000, model=model) == 1
         assert sharing(10**9, model=model, negatives="exact") == 1
     assert [sharing(n, model="skipgram") for n in (0, 10**5, 300_000, 10**6, 3 * 10**6)] == [1, 1, 2, 7, 16]
-    assert sharing(100, model="skipgram", shared_by=64) == 64  # as was asked for
+    assert sharing(100, model="skipgram", shared_by=64) == 64  # the number that was asked for
     assert sharing(10**9, negatives="exact", shared_by=1) == 1
-    assert 1 <= sharing(10**9, model="skipgram", window=100, vector_size=2_000) < 16  # a chunk is soon done
+    # so that a chunk does not take long
+    assert 1 <= sharing(10**9, model="skipgram", window=100, vector_size=2_000) < 16
     with pytest.raises(ValueError, match="shared_by is 8"):
         TrainConfig(negatives="exact", shared_by=8)

@@ -27,7 +27,7 @@ def test_each_line_keeps_its_different_items_and_its_place() -> None:
     assert [sorted(line) for line in lines_of(mixed)] == [[1, 4], [], [7], [0, 2, 3]]
     assert np.array_equal(mixed, in_random_order(tokens, [1, 2, 3]))
     assert in_random_order(tokens[:0], [1]).tolist() == []
-    assert sorted(in_random_order(np.array([5, 6], np.int32), [1]).tolist()) == [5, 6]  # no line end
+    assert sorted(in_random_order(np.array([5, 6], np.int32), [1]).tolist()) == [5, 6]  # without a line end
 
 
 def test_pairs_of_a_long_basket_are_met_equally_often() -> None:

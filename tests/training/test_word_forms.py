@@ -44,7 +44,7 @@ def language(rng: random.Random) -> list[Form]:
     for front, vowels in ((False, BACK), (True, FRONT)):
         stems: list[str] = []
         letters = "bcdfghjklmnpqrstvwxz" if front else "zxwvtsrqpnmlkjhgfdcb"
-        while len(stems) < N_MEANINGS:  # in pairs that differ in their last consonant
+        while len(stems) < N_MEANINGS:  # stems come in pairs that differ in their last consonant
             begin = "".join(rng.choice(letters) + rng.choice(vowels) for _ in range(2)) + rng.choice(letters)
             vowel, (one, other) = rng.choice(vowels), rng.sample(letters, 2)
             stems += [begin + vowel + one, begin + vowel + other]
