@@ -112,8 +112,9 @@ def _corpora(folder: Path) -> dict[str, Parts]:
 
 
 def _whole(groups: Mapping[str, Parts]) -> list[DataSet]:
-    """Return one part of each corpus, the test part if there is one. Tags are not used in training, so any
-    part could serve as the test.
+    """Return one part of each corpus, the test part if there is one.
+
+    Tags are not used in training, so any part could serve as the test.
     """
     chosen = [next(parts[p] for p in ("", "test", "dev", "train") if p in parts) for parts in groups.values()]
     return _each(read_tagged_part)(chosen)

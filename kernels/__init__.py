@@ -191,8 +191,7 @@ def load_ngram_loops(backend: str = "cython") -> tuple[TrainChunk, TrainChunk]:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-    """Return zeros whose first element is on a 64-byte boundary: that of a cache line and of the widest
-    vector.
+    """Return zeros whose first element is on a 64-byte boundary, as cache lines and the widest vectors are.
 
     Parameters
     ----------

@@ -275,9 +275,7 @@ def simulate(nodes: int, n_words: int) -> dict[str, Any]:
 
 
 def with_ray(nodes: int) -> dict[str, Any]:
-    """Make the calls of a merge of this number of nodes with Ray, all on one actor; return the driver's
-    time.
-    """
+    """Make the calls of a merge of ``nodes`` nodes with Ray, all on one actor; return the driver's time."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 

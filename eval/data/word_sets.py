@@ -114,8 +114,10 @@ def read_word_pairs(path: str | os.PathLike[str]) -> WordPairs:
 
 
 def read_categories(path: str | os.PathLike[str]) -> WordCategories:
-    """Read ``word TAB class`` lines; blank lines and lines starting with ``#`` are ignored. Words of several
-    classes are left out and counted (Battig and Montague 1969 have "orange" as a fruit and as a colour).
+    """Read ``word TAB class`` lines; blank lines and lines starting with ``#`` are ignored.
+
+    Words of several classes are left out and counted (Battig and Montague 1969 have "orange" as a fruit and
+    as a colour).
 
     Raises
     ------

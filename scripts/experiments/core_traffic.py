@@ -270,7 +270,7 @@ DESIGNS = (
 )
 
 TEXT = 10**9
-"""Tokens of the run, all epochs together, to which the time of 200 merges is divided."""
+"""Tokens of a run, all epochs together; the time of its 200 merges is spread over them."""
 
 
 def predictions(load: Workload, costs: Costs) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Import this before torch: finds ``study``, and ends with advice where PyTorch is missing."""
+"""Import this before torch: it lets scripts import ``study``, and ends them with advice without PyTorch."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Run the tests, or the demo, with a wheel in a Python of Debian, of another version or for another
-processor.
+"""Run the tests, or the demo, with a wheel in a Python of Debian: of another version or processor.
 
     apt-get install debootstrap qemu-user-static; pip install uv
     python scripts/platforms/run_in_debian.py /tmp/arm64 dist/*aarch64.whl --machine arm64 -- tests/kernels

@@ -1,5 +1,4 @@
-"""Is the p-value of ``cawv association`` right, where WEAT's own is not? Random lists of words; WEAT on
-GloVe.
+"""Is the p-value of ``cawv association`` right, where WEAT's own is not? Random lists, and WEAT on GloVe.
 
 First, 1,000 pairs of random lists in each of three bands of frequency: lists of unrelated words, and lists of
 words about one subject (a random word and others among the words nearest to it). Nothing is associated, so p

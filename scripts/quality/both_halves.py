@@ -428,7 +428,7 @@ class Study:
             return *self.of_fasttext(setting), None
         if setting["model"] == GLOVE:
             glove = KeyedVectors.load(self.judge.data / "vectors" / "glove.6B.100d.100k.txt.xz")
-            counts = np.arange(len(glove), 0, -1)  # the file has no counts; its words are in their order
+            counts = np.arange(len(glove), 0, -1)  # the file has no counts, but is sorted by them
             return Vocab(glove.index_to_key, counts), Halves(glove.vectors, glove.vectors[:, None]), None
         model = self.model(setting)
         size = setting["size"]

@@ -1,4 +1,4 @@
-"""Merges by frequency, simulated: rows that move seldom merge seldom.
+"""Merges by frequency, simulated: rows that rarely move are rarely merged.
 
     python scripts/quality/merge_bands.py --corpus WIKI.txt --pairs ws353.tsv rg65.tsv mturk287.tsv \
         --cells 3:cbow:8:1:0:1 3:cbow:8:1:4:16

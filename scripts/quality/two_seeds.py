@@ -1,5 +1,4 @@
-"""Does ``cawv compare`` call two seeds of one recipe different, and does it detect the gain from twice the
-text?
+"""Does ``cawv compare`` call two seeds of one recipe different? Does it detect the gain from twice the text?
 
 There are five recipes with four or five seeds each. All pairs of seeds are compared on all tasks of ``cawv
 eval``, on small sets. Neither of two seeds is better, so a verdict that is not a tie is false. Then a model

@@ -1,5 +1,4 @@
-r"""When subwords help: the same runs with and without them, on usual, rare and unknown words and on
-analogies.
+r"""When subwords help: runs with and without them, on usual, rare and unknown words and on analogies.
 
     python scripts/quality/when_subwords_help.py CORPUS --pairs ws353.tsv yp130.tsv --analogies questions.txt
 

@@ -1,4 +1,4 @@
-"""README and the tutorials show what happens: every block is run, and its output compared."""
+"""README and the tutorials show real output: every block is run, and its output compared."""
 
 from __future__ import annotations
 

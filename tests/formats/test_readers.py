@@ -1,4 +1,4 @@
-"""Every public format: read, and refused with file and line where it is malformed."""
+"""Every public format of evaluation sets is read; a malformed file is refused with its name and line."""
 
 import gzip
 import lzma

@@ -1,4 +1,4 @@
-"""Scripts without spaces, on real sentences: found where they are, nowhere else, segmented as ICU does."""
+"""Scripts without spaces, on real sentences: detected where they occur, only there, and segmented as by ICU."""
 
 from __future__ import annotations
 

@@ -54,8 +54,9 @@ def language_a(n: int, n_test: int = 10_000, seed: int = 1) -> Language:
 
 
 def language_b(n: int, n_test: int = 20_000, seed: int = 1) -> Language:
-    """The middle of eleven words is A_a after u_a (and before any u), but B_a before v_a (and after any v); a
-    is one of 60.
+    """The middle of eleven words is A_a after u_a and before any u, but B_a before v_a and after any v.
+
+    There are 60 pairs of A_a and B_a.
     """
     rng = np.random.default_rng([seed, 1])
     u, v, a, b, filler = 0, 60, 120, 180, 240

@@ -1,4 +1,4 @@
-"""Which rows threads keep to themselves."""
+"""How many private rows threads have, and that training with them learns as much as without."""
 
 from __future__ import annotations
 
