@@ -1,4 +1,4 @@
-"""Scripts without spaces, on real sentences: detected where they occur, only there, and segmented as by ICU."""
+"""Scripts without spaces, on real sentences: they are detected, only there, and segmented as by ICU."""
 
 from __future__ import annotations
 
