@@ -1,5 +1,5 @@
-/* The rows of one line of text, from its bytes. gather() of classifier.h makes the same rows from numbered types; for a
- * single line, numbering the types first gains nothing. */
+/* The rows of one line of text, from its bytes. gather() of classifier.h makes the same rows from numbered types; for
+ * a single line, numbering the types first gains nothing. */
 #ifndef TEXT_LINE_H
 #define TEXT_LINE_H
 
