@@ -143,6 +143,30 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     return rows
 
 
+def types_of(
+    vectors: Vectors, sentences: Sequence[Sequence[str]], name: str
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Return the rows of the words of a text, each once, and which of them each word has.
+
+    Words without a vector have the number after the last row.
+
+    Raises
+    ------
+    UncoveredError
+        No word has a vector; ``name`` names the text.
+    """
+    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+    rows = rows_of(vectors, words)
+    used, position = np.unique(rows, return_inverse=True)
+    if used[0] == -1:
+        used, position = used[1:], position - 1
+    if len(used) == 0:
+        raise UncoveredError(
+            f"{name}: none of its {len(words):,} words has a vector; is this the same language?"
+        )
+    return used, dict(zip(words, np.where(rows >= 0, position, len(used)).tolist(), strict=True))
+
+
 def in_known_forms(vectors: Vectors, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return sentences with each word in the form in which it has a row; others stay as they are."""
     words = list(dict.fromkeys(word for sentence in sentences for word in sentence))

@@ -241,16 +241,15 @@ class Report:
             record["units"] = None if self.units is None else self.units.tolist()
         return record
 
-    def to_json(self, *, items: bool = False, indent: int | None = None) -> str:
+    def to_json(self, *, items: bool = False) -> str:
         """Return the report as JSON text.
 
         Parameters
         ----------
         items : bool
             Write the outcome of every item too: ``from_dict`` then gives a report that can be compared.
-        indent : int, optional
         """
-        return json.dumps(self.to_dict(items=items), ensure_ascii=False, indent=indent, allow_nan=False)
+        return json.dumps(self.to_dict(items=items), ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Report:

@@ -90,14 +90,8 @@ def tokenised(text: str) -> list[str]:
     return _TOKEN.findall(text.replace("\\/", "/").replace("\\*", "*"))
 
 
-def read_labelled(path: str | os.PathLike[str], *, split: bool = True) -> LabelledSentences:
-    """Read ``label TAB text`` lines; blank lines are ignored.
-
-    Parameters
-    ----------
-    path : path-like
-    split : bool
-        Split the text with ``tokenised``; otherwise at blanks.
+def read_labelled(path: str | os.PathLike[str]) -> LabelledSentences:
+    """Read ``label TAB text`` lines, split with ``tokenised``; blank lines are ignored.
 
     Raises
     ------
@@ -111,7 +105,7 @@ def read_labelled(path: str | os.PathLike[str], *, split: bool = True) -> Labell
         label, tab, text = line.partition("\t")
         if not tab or not label.strip():
             raise malformed(path, number, f"no label and tab in {excerpt(line)}", "expected label TAB text")
-        words = tokenised(text) if split else text.split()
+        words = tokenised(text)
         if not words:
             raise malformed(
                 path, number, f"no text after the label {excerpt(label)}", "expected label TAB text"

@@ -1,8 +1,8 @@
-"""The mean of the word vectors of a sentence, weighted or not."""
+"""The mean of the word vectors of a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,9 +11,7 @@ from wordvec_ca.eval.lookup import Vectors, rows_of
 
 
 def averages(
-    vectors: Vectors,
-    sentences: Sequence[Sequence[str]],
-    weight: Callable[[np.ndarray], np.ndarray] | None = None,
+    vectors: Vectors, sentences: Sequence[Sequence[str]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Average the vectors of each sentence's words; a repeated word counts each time.
 
@@ -22,9 +20,6 @@ def averages(
     vectors : KeyedVectors
     sentences : sequence of sequence of str
         Tokens.
-    weight : callable, optional
-        Function from rows to the weight of each of these words. The weighted sum is divided by the number of
-        words, not by the sum of weights.
 
     Returns
     -------
@@ -47,7 +42,5 @@ def averages(
     offsets = np.concatenate([[0], np.cumsum(known)])
     counts = csr_array((np.ones(len(flat), dtype=np.float32), flat, offsets), shape=(len(columns), len(used)))
     matrix = np.array(vectors.vectors[used], dtype=np.float32).reshape(len(used), vectors.vectors.shape[1])
-    if weight is not None:
-        matrix *= weight(used).astype(np.float32)[:, None]
     means = np.asarray(counts @ matrix, dtype=np.float32) / np.maximum(known, 1)[:, None].astype(np.float32)
     return means, known, np.array([len(sentence) for sentence in sentences], dtype=np.int64)

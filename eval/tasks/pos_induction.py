@@ -16,7 +16,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
-from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of
+from wordvec_ca.eval.lookup import RULE, Vectors, types_of
 from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, decode, k_means_plus_plus, train
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.statistics.clustering import v_measure
@@ -175,16 +175,7 @@ def encode(
     """
     if covariance not in ("spherical", "diagonal"):
         raise ValueError(f"covariance is {covariance!r}; it must be 'spherical' or 'diagonal'")
-    words = list(dict.fromkeys(word for sentence in data.sentences for word in sentence))
-    rows = rows_of(vectors, words)
-    used, position = np.unique(rows, return_inverse=True)
-    if used[0] == -1:
-        used, position = used[1:], position - 1
-    if len(used) == 0:
-        raise UncoveredError(
-            f"{data.name}: none of its {len(words):,} words has a vector; is this the same language?"
-        )
-    type_of = dict(zip(words, np.where(rows >= 0, position, len(used)).tolist(), strict=True))
+    used, type_of = types_of(vectors, data.sentences, data.name)
     tokens = np.array([type_of[word] for sentence in data.sentences for word in sentence], dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in data.sentences])])
     matrix = np.asarray(vectors.vectors[used], dtype=np.float64)

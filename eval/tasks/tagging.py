@@ -10,7 +10,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
-from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of
+from wordvec_ca.eval.lookup import RULE, Vectors, types_of
 from wordvec_ca.eval.probes import logistic_regression
 from wordvec_ca.eval.report import Report, digest_of
 
@@ -165,19 +165,7 @@ def divided(corpus: TaggedCorpus) -> TaggingData:
 
 def _table(vectors: Vectors, data: TaggingData) -> tuple[np.ndarray, dict[str, int]]:
     """Return feature rows of all words, then one for unknown words and one for outside of the sentence."""
-    words = list(
-        dict.fromkeys(
-            word for corpus in (data.train, data.test) for sentence in corpus.sentences for word in sentence
-        )
-    )
-    rows = rows_of(vectors, words)
-    used, position = np.unique(rows, return_inverse=True)
-    if used[0] == -1:
-        used, position = used[1:], position - 1
-    if len(used) == 0:
-        raise UncoveredError(
-            f"{data.name}: none of its {len(words):,} words has a vector; is this the same language?"
-        )
+    used, row_of = types_of(vectors, data.train.sentences + data.test.sentences, data.name)
     dim = vectors.vectors.shape[1]
     table = np.zeros((len(used) + 2, dim + 2), dtype=np.float32)
     table[:-2, :dim] = vectors.vectors[used]
@@ -185,7 +173,7 @@ def _table(vectors: Vectors, data: TaggingData) -> tuple[np.ndarray, dict[str, i
     if scale > 0:
         table /= np.float32(scale)
     table[-2, dim] = table[-1, dim + 1] = 1.0
-    return table, dict(zip(words, np.where(rows >= 0, position, len(used)).tolist(), strict=True))
+    return table, row_of
 
 
 def _features(

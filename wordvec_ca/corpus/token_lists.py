@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.options import TextOptions
-from wordvec_ca.corpus.reading import ReadingProgress
 from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
 from wordvec_ca.corpus.source import Corpus
 from wordvec_ca.errors import DataError
@@ -219,7 +218,6 @@ def scan_text(
     cache_dir: str | os.PathLike[str],
     min_count: int = 1,
     workers: int | None = None,
-    progress: ReadingProgress | None = None,
 ) -> ScannedCorpus:
     """Count and encode a text in files that is split at white space and keeps its case.
 
@@ -231,8 +229,6 @@ def scan_text(
         Leave out words that occur less often; that is faster than to choose later.
     workers : int, optional
         Threads that read.
-    progress : callable, optional
-        As in ``encode_corpus``.
 
     Raises
     ------
@@ -240,7 +236,7 @@ def scan_text(
         As ``encode_corpus``.
     """
     options = TextOptions(tokenizer="whitespace", lowercase=False, min_count=min_count, workers=workers)
-    encoded = encode_corpus(corpus, options, cache_dir=cache_dir, progress=progress)
+    encoded = encode_corpus(corpus, options, cache_dir=cache_dir)
     tokens, vocab = encoded.tokens, encoded.vocab
     assert isinstance(tokens, np.ndarray)
     first = np.zeros(len(vocab) + 1, np.int64)  # the last is for -1

@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.evaluation import Evaluated
 from wordvec_ca.gensim.models.keys import random_vectors, seeded_vector
 from wordvec_ca.gensim.models.lifecycle import CompatVocab, Vocab
-from wordvec_ca.gensim.models.word2vec_format import (
-    intersect_word2vec_format,
-    read_word2vec_format,
-    write_word2vec_format,
-)
+from wordvec_ca.gensim.models.word2vec_format import Word2VecFormat
 from wordvec_ca.vectors import KeyedVectors as LightVectors
 
 __all__ = [
@@ -37,7 +32,7 @@ Path = str | os.PathLike[str]
 REAL = np.float32
 
 
-class KeyedVectors(Evaluated):
+class KeyedVectors(Word2VecFormat):
     """Keys and their vectors; see ``KeyTable`` for parameters and attributes.
 
     It differs from gensim's in two ways: a vector of length zero has cosine 0 with all, without warnings of
@@ -148,111 +143,6 @@ class KeyedVectors(Evaluated):
             fname, format="gensim"
         )
 
-    def save_word2vec_format(  # type: ignore[override]  # as gensim's
-        self,
-        fname: Path,
-        fvocab: Path | None = None,
-        binary: bool = False,
-        total_vec: int | None = None,
-        write_header: bool = True,
-        prefix: str = "",
-        append: bool = False,
-        sort_attr: str = "count",
-    ) -> None:
-        """Write the format of word2vec.c.
-
-        Parameters
-        ----------
-        fname : path
-            Compressed if it ends in .gz, .bz2, .xz or .zst.
-        fvocab : path, optional
-            File to which lines of word and count are written too.
-        binary : bool, default False
-        total_vec : int, optional
-            The number of words in the header; by default the number of keys.
-        write_header : bool, default True
-        prefix : str
-            Text before each key.
-        append : bool, default False
-            Whether to append to the file.
-        sort_attr : str, default "count"
-            Attribute by which keys are sorted, the highest first.
-
-        Raises
-        ------
-        ValueError
-            ``fvocab`` is given, but the keys do not have the attribute ``sort_attr``.
-        """
-        write_word2vec_format(self, fname, fvocab, binary, total_vec, write_header, prefix, append, sort_attr)
-
-    @classmethod
-    def load_word2vec_format(
-        cls,
-        fname: Path,
-        fvocab: Path | None = None,
-        binary: bool = False,
-        encoding: str = "utf8",
-        unicode_errors: str = "strict",
-        limit: int | None = None,
-        datatype: Any = np.float32,
-        no_header: bool = False,
-    ) -> KeyedVectors:
-        """Read the format of word2vec.c, or of GloVe.
-
-        Parameters
-        ----------
-        fname : path
-            May be compressed.
-        fvocab : path, optional
-            File with lines of word and count; without it, counts fall from the number of words to 1.
-        binary : bool, default False
-        encoding, unicode_errors : str
-            How words are decoded.
-        limit : int, optional
-            Read only this number of first words.
-        datatype : numpy dtype, default float32
-            Type of the vectors.
-        no_header : bool, default False
-            Whether the text file lacks a header, as GloVe's files do.
-
-        Raises
-        ------
-        EOFError
-            The file has fewer words than its header announces.
-        UnicodeDecodeError
-            A word cannot be decoded.
-        """
-        return read_word2vec_format(
-            cls, fname, fvocab, binary, encoding, unicode_errors, limit, datatype, no_header
-        )
-
-    def intersect_word2vec_format(
-        self,
-        fname: Path,
-        lockf: float = 0.0,
-        binary: bool = False,
-        encoding: str = "utf8",
-        unicode_errors: str = "strict",
-    ) -> None:
-        """Take the vectors of known words from a file; words are not added.
-
-        Parameters
-        ----------
-        fname : path
-        lockf : float, default 0
-            Factor of these vectors' gains in later training: 0 keeps them fixed, 1 trains them as others.
-            Afterwards ``vectors_lockf`` has one number for each key.
-        binary : bool, default False
-        encoding, unicode_errors : str
-            How words are decoded.
-
-        Raises
-        ------
-        ValueError
-            The vectors in the file have another size.
-        """
-        intersect_word2vec_format(self, fname, lockf, binary, encoding, unicode_errors)
-
 
 Word2VecKeyedVectors = KeyedVectors
 Doc2VecKeyedVectors = KeyedVectors
@@ -261,4 +151,10 @@ EuclideanKeyedVectors = KeyedVectors
 load_word2vec_format = KeyedVectors.load_word2vec_format
 pseudorandom_weak_vector = seeded_vector
 prep_vectors = random_vectors
-_load_word2vec_format = read_word2vec_format
+
+
+def _load_word2vec_format(
+    cls: type[KeyedVectors], *arguments: Any, binary_chunk_size: int | None = None, **options: Any
+) -> KeyedVectors:
+    """Return vectors from a file, for programs that call this function of gensim's."""
+    return cls.load_word2vec_format(*arguments, **options)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from xopen import xopen
@@ -16,117 +16,176 @@ from xopen import xopen
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix
 from wordvec_ca.formats import read_binary, read_text
-from wordvec_ca.gensim.models.keys import KeyTable
+from wordvec_ca.gensim.models.evaluation import Evaluated
 from wordvec_ca.tables import keep_first
 
 logger = logging.getLogger(__name__)
 
 Path = str | os.PathLike[str]
 
-Table = TypeVar("Table", bound=KeyTable)
 
+class Word2VecFormat(Evaluated):
+    """Keys and their vectors, written to files of word2vec.c and read from them."""
 
-def read_word2vec_format(
-    cls: type[Table],
-    fname: Path,
-    fvocab: Path | None = None,
-    binary: bool = False,
-    encoding: str = "utf8",
-    unicode_errors: str = "strict",
-    limit: int | None = None,
-    datatype: Any = np.float32,
-    no_header: bool = False,
-    binary_chunk_size: int | None = None,
-) -> Table:
-    """Return vectors from a file; parameters and errors are those of ``KeyedVectors.load_word2vec_format``.
+    def save_word2vec_format(  # type: ignore[override]  # as gensim's
+        self,
+        fname: Path,
+        fvocab: Path | None = None,
+        binary: bool = False,
+        total_vec: int | None = None,
+        write_header: bool = True,
+        prefix: str = "",
+        append: bool = False,
+        sort_attr: str = "count",
+    ) -> None:
+        """Write the format of word2vec.c.
 
-    ``binary_chunk_size`` is ignored.
-    """
-    if binary and no_header:
-        raise NotImplementedError("no_header only available for text-format files")
-    counts = None if fvocab is None else _read_counts(fvocab, unicode_errors)
-    read = read_binary if binary else partial(read_text, header=not no_header)
-    try:
-        entries = read(fname, errors=unicode_errors, encoding=encoding, max_words=limit or sys.maxsize)
-    except DataError as error:
-        if isinstance(error.__cause__, UnicodeDecodeError):
-            raise error.__cause__ from None
-        raise
-    words, vectors, *_ = keep_first(entries, os.fspath(fname))
-    table = cls(vectors.shape[1], 0)
-    table.index_to_key, table.vectors = words, vectors.astype(datatype, copy=False)
-    table.key_to_index = dict(zip(words, range(len(words)), strict=True))
-    table.next_index = len(words)
-    if counts is None:
-        found = np.arange(len(entries.words), len(entries.words) - len(words), -1)
-    else:
-        found = np.array([counts.get(word, 0) for word in words], np.int64)
-        if missing := [word for word in words if word not in counts]:
-            logger.warning("vocabulary file is incomplete: %s missing", ", ".join(map(repr, missing[:10])))
-    table.expandos["count"] = found
-    logger.info("loaded %s matrix of type %s from %s", table.vectors.shape, table.vectors.dtype, fname)
-    return table
+        Parameters
+        ----------
+        fname : path
+            Compressed if it ends in .gz, .bz2, .xz or .zst.
+        fvocab : path, optional
+            File to which lines of word and count are written too.
+        binary : bool, default False
+        total_vec : int, optional
+            The number of words in the header; by default the number of keys.
+        write_header : bool, default True
+        prefix : str
+            Text before each key.
+        append : bool, default False
+            Whether to append to the file.
+        sort_attr : str, default "count"
+            Attribute by which keys are sorted, the highest first.
 
-
-def write_word2vec_format(
-    table: KeyTable,
-    fname: Path,
-    fvocab: Path | None = None,
-    binary: bool = False,
-    total_vec: int | None = None,
-    write_header: bool = True,
-    prefix: str = "",
-    append: bool = False,
-    sort_attr: str = "count",
-) -> None:
-    """Write vectors to a file; parameters are those of ``KeyedVectors.save_word2vec_format``."""
-    total = len(table) if total_vec is None else total_vec
-    rows = np.arange(len(table))
-    if sort_attr in table.expandos:
-        rows = np.argsort(-np.asarray(table.expandos[sort_attr], np.float64), kind="stable")
-    elif fvocab is not None:
-        raise ValueError(f"Cannot store vocabulary with '{sort_attr}' because that attribute does not exist")
-    else:
-        logger.warning("attribute %s not present in %s; keeping the order of its keys", sort_attr, table)
-    if fvocab is not None:
-        with _written(fvocab, append) as file:
+        Raises
+        ------
+        ValueError
+            ``fvocab`` is given, but the keys do not have the attribute ``sort_attr``.
+        """
+        total = len(self) if total_vec is None else total_vec
+        rows = np.arange(len(self))
+        if sort_attr in self.expandos:
+            rows = np.argsort(-np.asarray(self.expandos[sort_attr], np.float64), kind="stable")
+        elif fvocab is not None:
+            raise ValueError(
+                f"Cannot store vocabulary with '{sort_attr}' because that attribute does not exist"
+            )
+        else:
+            logger.warning("attribute %s not present in %s; keeping the order of its keys", sort_attr, self)
+        if fvocab is not None:
+            with _written(fvocab, append) as file:
+                for row in rows:
+                    file.write(f"{prefix}{self.index_to_key[row]} {self.expandos[sort_attr][row]}\n".encode())
+        with _written(fname, append) as file:
+            if write_header:
+                file.write(f"{total} {self.vector_size}\n".encode())
             for row in rows:
-                file.write(f"{prefix}{table.index_to_key[row]} {table.expandos[sort_attr][row]}\n".encode())
-    with _written(fname, append) as file:
-        if write_header:
-            file.write(f"{total} {table.vector_size}\n".encode())
-        for row in rows:
-            head, vector = f"{prefix}{table.index_to_key[row]} ".encode(), table.vectors[row]
-            if binary:
-                file.write(head + vector.astype(np.float32).tobytes())
-            else:
-                file.write(head + " ".join(map(str, vector)).encode() + b"\n")
+                head, vector = f"{prefix}{self.index_to_key[row]} ".encode(), self.vectors[row]
+                if binary:
+                    file.write(head + vector.astype(np.float32).tobytes())
+                else:
+                    file.write(head + " ".join(map(str, vector)).encode() + b"\n")
 
+    @classmethod
+    def load_word2vec_format(
+        cls,
+        fname: Path,
+        fvocab: Path | None = None,
+        binary: bool = False,
+        encoding: str = "utf8",
+        unicode_errors: str = "strict",
+        limit: int | None = None,
+        datatype: Any = np.float32,
+        no_header: bool = False,
+    ) -> Self:
+        """Read the format of word2vec.c, or of GloVe.
 
-def intersect_word2vec_format(
-    table: KeyTable,
-    fname: Path,
-    lockf: float = 0.0,
-    binary: bool = False,
-    encoding: str = "utf8",
-    unicode_errors: str = "strict",
-) -> int:
-    """Take the vectors of known words from a file, and return the number of these words.
+        Parameters
+        ----------
+        fname : path
+            May be compressed.
+        fvocab : path, optional
+            File with lines of word and count; without it, counts fall from the number of words to 1.
+        binary : bool, default False
+        encoding, unicode_errors : str
+            How words are decoded.
+        limit : int, optional
+            Read only this number of first words.
+        datatype : numpy dtype, default float32
+            Type of the vectors.
+        no_header : bool, default False
+            Whether the text file lacks a header, as GloVe's files do.
 
-    Parameters are those of ``KeyedVectors.intersect_word2vec_format``.
-    """
-    file = read_word2vec_format(type(table), fname, None, binary, encoding, unicode_errors)
-    if file.vector_size != table.vector_size:
-        raise ValueError(f"incompatible vector size {file.vector_size} in file {os.fspath(fname)}")
-    common = [word for word in file.index_to_key if word in table.key_to_index]
-    taken = [table.key_to_index[word] for word in common]
-    table.vectors[taken] = file[common]
-    factors = np.resize(table.vectors_lockf, len(table))  # a single number would apply to all vectors
-    factors[taken] = lockf
-    table.vectors_lockf = factors  # type: ignore[attr-defined]  # of KeyedVectors
-    table.forget_norms()
-    logger.info("merged %d vectors into %s matrix from %s", len(taken), table.vectors.shape, fname)
-    return len(taken)
+        Raises
+        ------
+        EOFError
+            The file has fewer words than its header announces.
+        UnicodeDecodeError
+            A word cannot be decoded.
+        """
+        if binary and no_header:
+            raise NotImplementedError("no_header only available for text-format files")
+        counts = None if fvocab is None else _read_counts(fvocab, unicode_errors)
+        read = read_binary if binary else partial(read_text, header=not no_header)
+        try:
+            entries = read(fname, errors=unicode_errors, encoding=encoding, max_words=limit or sys.maxsize)
+        except DataError as error:
+            if isinstance(error.__cause__, UnicodeDecodeError):
+                raise error.__cause__ from None
+            raise
+        words, vectors, *_ = keep_first(entries, os.fspath(fname))
+        table = cls(vectors.shape[1], 0)
+        table.index_to_key, table.vectors = words, vectors.astype(datatype, copy=False)
+        table.key_to_index = dict(zip(words, range(len(words)), strict=True))
+        table.next_index = len(words)
+        if counts is None:
+            found = np.arange(len(entries.words), len(entries.words) - len(words), -1)
+        else:
+            found = np.array([counts.get(word, 0) for word in words], np.int64)
+            if missing := [word for word in words if word not in counts]:
+                logger.warning(
+                    "vocabulary file is incomplete: %s missing", ", ".join(map(repr, missing[:10]))
+                )
+        table.expandos["count"] = found
+        logger.info("loaded %s matrix of type %s from %s", table.vectors.shape, table.vectors.dtype, fname)
+        return table
+
+    def intersect_word2vec_format(
+        self,
+        fname: Path,
+        lockf: float = 0.0,
+        binary: bool = False,
+        encoding: str = "utf8",
+        unicode_errors: str = "strict",
+    ) -> None:
+        """Take the vectors of known words from a file; words are not added.
+
+        Parameters
+        ----------
+        fname : path
+        lockf : float, default 0
+            Factor of these vectors' gains in later training: 0 keeps them fixed, 1 trains them as others.
+            Afterwards ``vectors_lockf`` has one number for each key.
+        binary : bool, default False
+        encoding, unicode_errors : str
+            How words are decoded.
+
+        Raises
+        ------
+        ValueError
+            The vectors in the file have another size.
+        """
+        file = self.load_word2vec_format(fname, None, binary, encoding, unicode_errors)
+        if file.vector_size != self.vector_size:
+            raise ValueError(f"incompatible vector size {file.vector_size} in file {os.fspath(fname)}")
+        common = [word for word in file.index_to_key if word in self.key_to_index]
+        taken = [self.key_to_index[word] for word in common]
+        self.vectors[taken] = file[common]
+        factors = np.resize(self.vectors_lockf, len(self))  # a single number would apply to all vectors
+        factors[taken] = lockf
+        self.vectors_lockf = factors  # type: ignore[attr-defined]  # of KeyedVectors
+        self.forget_norms()
+        logger.info("merged %d vectors into %s matrix from %s", len(taken), self.vectors.shape, fname)
 
 
 @contextmanager
