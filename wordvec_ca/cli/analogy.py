@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, part_option, vectors_option
+from wordvec_ca.cli.options import Choice, part_option, restrict_vocab_option, vectors_option
 from wordvec_ca.cli.paths import ExistingPath
 
 
@@ -23,12 +23,7 @@ from wordvec_ca.cli.paths import ExistingPath
     show_default=True,
     help="3CosAdd or 3CosMul (Levy & Goldberg 2014).",
 )
-@click.option(
-    "--restrict-vocab",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Look only at the N most frequent words.",
-)
+@restrict_vocab_option
 @part_option
 @vectors_option
 @json_option("A JSON object.")

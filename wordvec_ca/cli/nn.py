@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import part_option, vectors_option
+from wordvec_ca.cli.options import part_option, restrict_vocab_option, vectors_option
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import INPUT, ExistingPath
 
@@ -22,12 +22,7 @@ from wordvec_ca.cli.paths import INPUT, ExistingPath
     help="Tag of a document: show the documents nearest to it. May be given several times.",
 )
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
-@click.option(
-    "--restrict-vocab",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Look only at the N most frequent words.",
-)
+@restrict_vocab_option
 @part_option
 @vectors_option
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index has made.")

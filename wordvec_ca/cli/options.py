@@ -129,6 +129,12 @@ tokenizer_of_model_option = option("tokenizer", default=None, help="[default: th
 part_option = click.option(
     "--part", metavar="NAME", help="Only this part of the vectors (cawv train --parts).  [default: all]"
 )
+restrict_vocab_option = click.option(
+    "--restrict-vocab",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Look only at the N most frequent words.",
+)
 vectors_option = click.option(
     "--vectors",
     "form",
