@@ -183,7 +183,7 @@ class Word2VecFormat(Evaluated):
         self.vectors[taken] = file[common]
         factors = np.resize(self.vectors_lockf, len(self))  # a single number would apply to all vectors
         factors[taken] = lockf
-        self.vectors_lockf = factors  # type: ignore[attr-defined]  # of KeyedVectors
+        self.vectors_lockf = factors
         self.forget_norms()
         logger.info("merged %d vectors into %s matrix from %s", len(taken), self.vectors.shape, fname)
 
