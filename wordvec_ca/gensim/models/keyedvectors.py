@@ -39,15 +39,6 @@ class KeyedVectors(Word2VecFormat):
     division, and ``most_similar`` uses vectors that are set (``kv[key] = vector``) at once.
     """
 
-    @property
-    def vectors_lockf(self) -> np.ndarray:
-        """Factor of each vector's gains in training, 1 by default: shape (1,) or (n_keys,), float32."""
-        return self.__dict__.setdefault("vectors_lockf", np.ones(1, np.float32))
-
-    @vectors_lockf.setter
-    def vectors_lockf(self, factors: Any) -> None:
-        self.__dict__["vectors_lockf"] = factors
-
     def like_this(self) -> KeyedVectors:
         """Return vectors of the same kind without keys."""
         return KeyedVectors(self.vector_size)

@@ -27,6 +27,15 @@ Path = str | os.PathLike[str]
 class Word2VecFormat(Evaluated):
     """Keys and their vectors, written to files of word2vec.c and read from them."""
 
+    @property
+    def vectors_lockf(self) -> np.ndarray:
+        """Factor of each vector's gains in training, 1 by default: shape (1,) or (n_keys,), float32."""
+        return self.__dict__.setdefault("vectors_lockf", np.ones(1, np.float32))
+
+    @vectors_lockf.setter
+    def vectors_lockf(self, factors: Any) -> None:
+        self.__dict__["vectors_lockf"] = factors
+
     def save_word2vec_format(  # type: ignore[override]  # as gensim's
         self,
         fname: Path,
