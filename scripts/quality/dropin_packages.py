@@ -440,11 +440,12 @@ def main() -> None:
             timed_rows.append((rows[-1][0], *measures(pairs)))
     columns = ("package", "example", "imports", "passes with it", "passes here", "why not")
     told = (
-        "Each package in a virtual environment of its own with the newest releases that pip finds for this "
-        "Python. An example of its README, or what it documents, on small made-up data: as it is, and after "
+        "Each package in a virtual environment of its own, in its newest release for this Python. An example "
+        "of its README, or what it documents, on small made-up data: as it is, and after "
         "[the lines that lead its import here](../tutorials/from-gensim.md#packages-that-import-gensim). "
-        "Two are installed without some of their requirements: karateclub without its caps, which ask for a "
-        "NumPy that this Python has no wheel of, and deepwalk without a package of Python 2."
+        "karateclub is installed without its upper bounds, which ask for a NumPy that this Python has no "
+        "wheel of; deepwalk without a package of Python 2; top2vec, pyrdf2vec and scattertext together with "
+        "packages that they import but do not require."
     )
     body = f"## Packages\n\n{told}\n\n{table(columns, rows)}"
     write_section(options.page, TITLE, "packages tried", body)
@@ -457,7 +458,8 @@ def main() -> None:
     told = (
         f"A graph of {COMMUNITIES} planted communities of {NODES} nodes; each package's README, with "
         "one worker. Processor seconds of `Word2Vec(...)`, vocabulary and training; walks are the package's "
-        f"own. Medians and means of {options.rounds} runs. By chance, "
+        f"own. Medians and means of {options.rounds} runs in alternation; PecanPy draws other walks in each. "
+        "By chance, "
         f"{(NODES - 1) / (COMMUNITIES * NODES - 1):.3f} would be of the same community."
     )
     body = f"## Their time and quality\n\n{told}\n\n{table(columns, timed_rows)}"
