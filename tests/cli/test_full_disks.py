@@ -68,7 +68,7 @@ COMMANDS = {
 }
 NOT_AGAIN = {"train-cache": "k", "search-json": "d.txt.cawv-index"}
 """Files that a command does not write again when it is run again."""
-LIBRARIES = {"index": "usearch", "attention-plot": "matplotlib"}
+LIBRARIES = {"attention-plot": "matplotlib"}
 
 
 @pytest.fixture(scope="module")

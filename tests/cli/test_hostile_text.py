@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import os
@@ -83,8 +82,7 @@ def test_no_command_prints_a_control_character_raw(command, hostile) -> None:
     lines_of(command, "attention", "cbow-attn", sentence, "--target", place)
     lines_of(command, "attention", "cbow-attn", sentence, "--target", place, "--json")
     lines_of(command, "attention", "cbow-attn", sentence, "--target", "none\x1b")
-    if importlib.util.find_spec("usearch") is not None:
-        lines_of(command, "index", "v.kv", "-o", "i\x1b", "--json")
+    lines_of(command, "index", "v.kv", "-o", "i\x1b", "--json")
     for arguments in (
         ["info", "cbow"],
         ["info", "cbow", "--json"],

@@ -34,7 +34,7 @@ def test_commands_read_a_model_in_each_form(command: Callable[..., Any], model: 
     assert command("export", model, "-o", "v.txt", "--vectors", "beside").code == 0
     assert KeyedVectors.load("v.txt").vector_size == 16
     assert command("analogy", model, "alpha1", "beta1", "alpha2", "--vectors", "output").code == 0
-    assert command("index", model, "--vectors", "sum", "-q", 5, "-o", "i").code in (0, 2)
+    assert command("index", model, "--vectors", "sum", "--queries", 5, "-o", "i").code == 0
     wrong = command("nn", "v.txt", "alpha1", "--vectors", "input")
     assert wrong.code == 1
     assert "only a model directory gives others" in wrong.err

@@ -118,9 +118,8 @@ def test_commands_that_read_a_text_or_a_model_show_no_secret(
     run("compare", "m.json", "m2.json")
     run("align", "m", "m2", "-o", "a.safetensors")
     run("info", "a.safetensors", "--all")
-    if importlib.util.find_spec("usearch"):
-        run("index", "m", "--json")
-        run("nn", "m", "cat", "--approximate")
+    run("index", "m", "--json")
+    run("nn", "m", "cat", "--approximate")
     picture = ("--plot", "a.png") if importlib.util.find_spec("matplotlib") else ()
     run("attention", "m", "the cat sat on the mat", "--target", "cat", "--json", *picture)
     run("axis", "m", "cat:mat", "the:sat", "--words", "w1,w2", "--json")

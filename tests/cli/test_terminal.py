@@ -289,8 +289,6 @@ def inputs(text, command, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_what_commands_print_fits_80_columns_and_breaks_no_word(name, inputs, command, monkeypatch) -> None:
-    if name == "index":
-        pytest.importorskip("usearch")
     monkeypatch.setattr("wordvec_ca.cli.terminal.is_terminal", lambda stream: True)
     monkeypatch.setenv("NO_COLOR", "1")
     before = set(os.listdir())

@@ -321,7 +321,7 @@ def seeds_of_neighbours() -> Iterator[Files]:
     from wordvec_ca.vectors import ApproximateNeighbours
 
     with tempfile.TemporaryDirectory() as place:
-        ApproximateNeighbours.build(numbers_of_index(), Path(place) / "i", workers=1, connectivity=4)
+        ApproximateNeighbours.build(numbers_of_index(), Path(place) / "i", workers=1)
         yield files_in(Path(place) / "i")
 
 

@@ -318,7 +318,7 @@ READERS = {
     "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), seeds_of_gensim),
     "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, seeds_of_checkpoints),
     "resamples": Reader(RESAMPLED_FILES, resampled, seeds_of_resamples),
-    "neighbours": Reader(("index.json", "graph.usearch"), neighbours, seeds_of_neighbours),
+    "neighbours": Reader(("index.json", "lists.safetensors"), neighbours, seeds_of_neighbours),
     "search-index": Reader(INDEX_FILES, search_index, seeds_of_search_indexes),
     "cache": Reader(CACHE_FILES, cache, seeds_of_caches),
     "dump": Reader(("v",), dump, seeds_of_dumps),

@@ -22,9 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-APPROXIMATE = importlib.util.find_spec("usearch") is not None
-"""Whether ``cawv index`` can run here."""
-
 NOT_COMPARED = {"config.json", "history.tsv", "run.toml"}
 """Files of a folder that are not compared, as they record times and speeds."""
 
@@ -332,7 +329,7 @@ def load_program() -> None:
             if not module.name.endswith("__main__"):
                 with contextlib.suppress(ImportError):  # if a library is not installed
                     importlib.import_module(module.name)
-    for name in ("gensim.models.keyedvectors", "usearch.index", "charset_normalizer"):
+    for name in ("gensim.models.keyedvectors", "sklearn.cluster", "charset_normalizer"):
         if importlib.util.find_spec(name.partition(".")[0]) is not None:
             importlib.import_module(name)
     n_threads = len(os.listdir("/proc/self/task"))
@@ -442,11 +439,7 @@ class Workshop:
                 ("export", "older", "-o", f"older.{form}", "--format", form)
                 for form in ("word2vec", "gensim", "projector", "huggingface", "safetensors")
             ),
-            *(
-                [("index", "model", "-o", "older.neighbours", "--queries", "1", "--connectivity", "4")]
-                if APPROXIMATE
-                else []
-            ),
+            ("index", "model", "-o", "older.neighbours", "--queries", "1", "--probes", "4"),
             ("embed", "older", "short.txt", "-o", "older.npy", "--method", "mean", "--quiet"),
             ("explore", "older", "-o", "older.html", "--method", "pca", "--words", "200", "--quiet"),
         ):

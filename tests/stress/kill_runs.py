@@ -34,7 +34,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from interrupted_work import APPROXIMATE, JOBS, Job, Notes, Workshop, fork, load_program, status_of
+from interrupted_work import JOBS, Job, Notes, Workshop, fork, load_program, status_of
 from power_cuts import Disk, compile_recorder
 from study import table, write_section
 
@@ -265,7 +265,7 @@ def main() -> None:
     os.environ.pop("LD_PRELOAD")
     began = time.monotonic()
     load_program()
-    jobs = [job for job in JOBS if options.only in job.name and (APPROXIMATE or job.arguments[0] != "index")]
+    jobs = [job for job in JOBS if options.only in job.name]
     jobs = [job for job in jobs if not options.without or options.without not in job.name]
     with tempfile.TemporaryDirectory(prefix="cawv-interrupted-") as folder:
         shop = Workshop(Path(folder), options.tokens)

@@ -33,7 +33,7 @@ def watch() -> Any:
 def warm(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Return a reader that has read an undamaged file, so that everything it needs is imported."""
     reader = targets.READERS[request.param]
-    for name, library in (("dump", "mwparserfromhell"), ("neighbours", "usearch"), ("table", "pyarrow")):
+    for name, library in (("dump", "mwparserfromhell"), ("table", "pyarrow")):
         if request.param == name:
             pytest.importorskip(library)
     for files in reader.seeds() if request.param != "gensim" or has_gensim() else ():

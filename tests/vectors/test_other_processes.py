@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("usearch", reason="the extra ann is not installed")
-
 from wordvec_ca import fasttext
 from wordvec_ca.models import TrainConfig
 from wordvec_ca.runs import train

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice, threads_option, vectors_option
+from wordvec_ca.cli.options import threads_option, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 
@@ -19,25 +19,11 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 @click.argument("model", type=ExistingPath())
 @click.option("-o", "--output", type=OUTPUT, metavar="DIR", help="[default: MODEL.cawv-neighbours]")
 @click.option(
-    "--dtype",
-    type=Choice(["float32", "float16", "int8"]),
-    default="float16",
-    show_default=True,
-    help="Type of the vectors in the index.",
-)
-@click.option(
-    "--connectivity",
-    type=click.IntRange(2, 256),
-    default=32,
-    show_default=True,
-    help="Edges of each node of the graph.",
-)
-@click.option(
-    "--expansion",
-    type=click.IntRange(8, 100_000),
+    "--probes",
+    type=click.IntRange(1, 100_000),
     default=64,
     show_default=True,
-    help="Candidates examined: more give better recall, but take longer.",
+    help="Lists that a search reads: more give better recall, but take longer.",
 )
 @click.option(
     "--queries",
@@ -52,9 +38,7 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 def command(
     model: str,
     output: str | None,
-    dtype: str,
-    connectivity: int,
-    expansion: int,
+    probes: int,
     queries: int,
     workers: int | None,
     form: str | None,
@@ -81,14 +65,12 @@ def command(
 
             def progress(done: int, total: int) -> None:
                 left = (time.perf_counter() - began) * (total - done) / max(1, done)
-                tell(f"{done:,} of {total:,} vectors, about {duration(left)} left")
+                tell(f"{done / total:.0%} of {len(vectors):,} vectors, about {duration(left)} left")
 
             index = ApproximateNeighbours.build(
                 vectors,
                 place,
-                dtype=dtype,
-                connectivity=connectivity,
-                expansion=expansion,
+                probes=probes,
                 workers=workers,
                 progress=progress,
             )

@@ -28,7 +28,7 @@ from wordvec_ca.formats.model_directory import (
 from wordvec_ca.formats.precision import precision_loss
 from wordvec_ca.formats.product_codes import QuantisedRows
 from wordvec_ca.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
-from wordvec_ca.formats.safetensors import map_tensors, write_arrays
+from wordvec_ca.formats.safetensors import Tensor, map_tensors, write_arrays, write_tensors
 from wordvec_ca.formats.text import encode_words, read_text
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "FastTextModel",
     "FastTextOptions",
     "QuantisedRows",
+    "Tensor",
     "add_gensim_index",
     "check_ngrams",
     "detect_format",
@@ -61,5 +62,6 @@ __all__ = [
     "write_fasttext_model",
     "write_gensim_index",
     "write_gensim_model",
+    "write_tensors",
     "write_vectors",
 ]

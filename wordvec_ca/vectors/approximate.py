@@ -1,12 +1,14 @@
-"""Approximate nearest neighbours: a graph search finds most of them without comparing every vector.
+"""Approximate nearest neighbours: a search finds most of them without comparing every vector.
 
-The graph is HNSW (Malkov & Yashunin 2018, algorithms 1 to 5) as usearch makes it. What it finds is ranked by
-exact cosines, so that only the choice of candidates is approximate.
+The candidates come from an inverted file (``inverted_file``). They are ranked by exact cosines, so that only
+their choice is approximate.
 
 An index is a folder::
 
-    index.json      of which vectors: number, size and digest; the settings; the digest of the graph
-    graph.usearch   the graph and the vectors in it; memory-mapped
+    index.json          of which vectors: number, size and digest; the settings; the digest of the other file
+    lists.safetensors   the inverted file; memory-mapped
+
+Indexes of format 2 have a graph instead (``graph``); they are read.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -24,23 +25,25 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import in_memory, replacing
-from wordvec_ca.machine import usable_cpus
 from wordvec_ca.tables import row_blocks
+from wordvec_ca.vectors import inverted_file
+from wordvec_ca.vectors.graph import Graph
+from wordvec_ca.vectors.inverted_file import InvertedFile
 from wordvec_ca.vectors.neighbours import highest, lengths, unit
 
-RECORD, GRAPH = "index.json", "graph.usearch"
-FILES = {RECORD, GRAPH}
+RECORD, LISTS, GRAPH = "index.json", "lists.safetensors", "graph.usearch"
+FILES = {RECORD, LISTS, GRAPH}
 """Files of an index; a folder with any other file is never replaced."""
 
-FORMAT = 2
-"""Format of an index. Format 1 did not have a digest of the graph."""
+FORMAT = 3
+"""Format of an index. Format 2 had a graph, format 1 a graph without a digest."""
 
-LARGEST_EXPANSION = 100_000
+PROBES = 64
+LARGEST_PROBES = LARGEST_EXPANSION = 100_000
 
 MANY_VECTORS = 1_000_000
 """From this number of vectors on, an exact search is so slow that commands suggest an index."""
 
-_KINDS = {"float32": "f32", "float16": "f16", "int8": "i8"}
 _SAMPLE = 4096
 
 
@@ -71,38 +74,30 @@ class ApproximateNeighbours:
     ----------
     vectors : ndarray of shape (n_rows, vector_size)
         The rows; float32 or float16, possibly memory-mapped.
-    graph : usearch.index.Index
-        The graph over them.
+    candidates : InvertedFile or Graph
+        What finds candidates among them.
     words : list of str, optional
         The word of each row, for `most_similar`.
     """
 
-    def __init__(self, vectors: np.ndarray, graph: Any, words: list[str] | None = None) -> None:
+    def __init__(
+        self, vectors: np.ndarray, candidates: InvertedFile | Graph, words: list[str] | None = None
+    ) -> None:
         self.vectors = vectors
         self.words = words
-        self._graph = graph
+        self._candidates = candidates
 
     def __len__(self) -> int:
         """Return the number of rows that can be found: those with a direction."""
-        return len(self._graph)
+        return len(self._candidates)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the content of the files instead of the memory maps."""
-        return {
-            "vectors": in_memory(self.vectors),
-            "words": self.words,
-            "graph": bytes(self._graph.save()),
-            "expansion": self._graph.expansion_search,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.vectors, self.words = state["vectors"], state["words"]
-        self._graph = _library().Index.restore(state["graph"])
-        self._graph.expansion_search = state["expansion"]
+        """Pickle the content of the vectors instead of their memory map."""
+        return {**self.__dict__, "vectors": in_memory(self.vectors)}
 
     def __copy__(self) -> Self:
-        """Return an index that shares the graph."""
-        return type(self)(self.vectors, self._graph, self.words)
+        """Return an index that shares the arrays."""
+        return type(self)(self.vectors, self._candidates, self.words)
 
     @classmethod
     def build(
@@ -111,9 +106,7 @@ class ApproximateNeighbours:
         folder: str | os.PathLike[str],
         *,
         words: list[str] | None = None,
-        dtype: str = "float16",
-        connectivity: int = 32,
-        expansion: int = 64,
+        probes: int = PROBES,
         workers: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
@@ -127,65 +120,33 @@ class ApproximateNeighbours:
             Folder to create; an older index in it is replaced when the new one is complete.
         words : list of str, optional
             The word of each row.
-        dtype : {'float32', 'float16', 'int8'}
-            Type of the vectors stored in the graph; cosines are exact in any case. float16 finds as much as
-            float32 in two thirds of the time.
-        connectivity : int
-            Edges of a node (M in the paper).
-        expansion : int
-            Candidates examined when a row is added (ef in the paper), and twice as many in a search. More
-            candidates give better recall, but take longer.
+        probes : int
+            Lists that a search reads, of about four times the square root of the number of rows. More give
+            better recall, but take longer.
         workers : int, optional
-            Threads; by default one per usable processor. With more than one, the graph differs from run to
-            run.
+            Threads; by default one per usable processor. The index does not depend on them.
         progress : callable, optional
-            Called with the number of rows done, and of all rows.
+            Called with the work that is done and with that in all, in proportion to the time.
 
         Raises
         ------
         DataError
-            There are no vectors, or the folder holds something else.
-        ImportError
-            usearch is not installed.
+            There are no vectors with a direction, or the folder holds something else.
         """
-        if dtype not in _KINDS:
-            raise ValueError(f"dtype is {dtype!r}; known are {', '.join(map(repr, _KINDS))}")
+        if not 1 <= probes <= LARGEST_PROBES:
+            raise ValueError(f"probes is {probes}, but must be from 1 to {LARGEST_PROBES:,}")
         if not len(vectors):
             raise DataError("there are no vectors to index")
-        graph = _library().Index(
-            ndim=vectors.shape[1],
-            metric="cos",
-            dtype=_KINDS[dtype],
-            connectivity=connectivity,
-            expansion_add=expansion,
-            expansion_search=2 * expansion,
-        )
         with replacing(folder, overwrite=True, files=FILES) as place:
-            for rows in row_blocks(vectors):
-                block = np.asarray(vectors[rows], dtype=np.float32)
-                norms = lengths(block)
-                usable = np.flatnonzero((norms > 0) & np.isfinite(norms))
-                directions = block[usable] / norms[usable, np.newaxis]
-                with _faults(f"cannot make the index {os.fspath(folder)!r}"):
-                    graph.add(
-                        usable.astype(np.uint64) + np.uint64(rows.start),
-                        directions,
-                        threads=workers or usable_cpus(),
-                    )
-                if progress is not None:
-                    progress(rows.stop, len(vectors))
-            with _faults(f"cannot write the index {os.fspath(folder)!r}"):  # such as on a full disk
-                graph.save(str(place / GRAPH))
+            inverted_file.write(vectors, place / LISTS, workers=workers, progress=progress)
             record = {
                 "kind": "approximate index",
                 "format": FORMAT,
                 "n_rows": len(vectors),
                 "vector_size": vectors.shape[1],
                 "digest": _digest(vectors),
-                "dtype": dtype,
-                "connectivity": connectivity,
-                "expansion": expansion,
-                "graph_digest": _digest_of_file(place / GRAPH),
+                "probes": probes,
+                "lists_digest": _digest_of_file(place / LISTS),
             }
             (place / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         return cls.load(folder, vectors, words=words)
@@ -194,7 +155,7 @@ class ApproximateNeighbours:
     def load(
         cls, folder: str | os.PathLike[str], vectors: np.ndarray, *, words: list[str] | None = None
     ) -> Self:
-        """Open an index; the graph is memory-mapped, and read once to compare it with its digest.
+        """Open an index; its file is memory-mapped, and read once to compare it with its digest.
 
         Parameters
         ----------
@@ -210,7 +171,7 @@ class ApproximateNeighbours:
         DataError
             The folder is not an index, or it is damaged or of other vectors.
         ImportError
-            usearch is not installed.
+            The index is of format 2, and usearch is not installed.
         """
         place = Path(folder)
         try:
@@ -223,31 +184,34 @@ class ApproximateNeighbours:
             ) from error
         if not isinstance(record, dict) or record.get("kind") != "approximate index":
             raise DataError(f"{place} is not an index of neighbours: make one with cawv index")
-        if record.get("format") != FORMAT:
-            raise DataError(
-                f"{place} is an index of format {record.get('format')!r:.20}, and this version cannot tell "
-                f"whether it is damaged; format {FORMAT} is read: make it again with cawv index"
-            )
         found = [record.get(name) for name in ("n_rows", "vector_size", "digest")]
+        match record.get("format"):
+            case 3:
+                name, setting, digest, largest = LISTS, "probes", "lists_digest", LARGEST_PROBES
+            case 2:
+                name, setting, digest, largest = GRAPH, "expansion", "graph_digest", LARGEST_EXPANSION
+            case other:
+                raise DataError(
+                    f"{place} is an index of format {other!r:.20}, and this version cannot tell whether it "
+                    f"is damaged; formats 2 and {FORMAT} are read: make it again with cawv index"
+                )
         if found != [*vectors.shape, _digest(vectors)]:
             raise DataError(f"{place} is an index of other vectors: make it again with cawv index")
-        expansion, damaged = record.get("expansion"), f"{place / GRAPH} is damaged"
-        if type(expansion) is not int or not 1 <= expansion <= LARGEST_EXPANSION:
+        value = record.get(setting)
+        if type(value) is not int or not 1 <= value <= largest:
             raise DataError(
-                f"{place / RECORD} is damaged: expansion is {expansion!r:.40}, not a number from 1 to "
-                f"{LARGEST_EXPANSION:,}: make the index again with cawv index"
+                f"{place / RECORD} is damaged: {setting} is {value!r:.40}, not a number from 1 to "
+                f"{largest:,}: make the index again with cawv index"
             )
-        # the library trusts the links of the graph: a wrong one leads it out of its memory
-        if _digest_of_file(place / GRAPH) != record.get("graph_digest"):
-            raise DataError(f"{damaged}: make it again with cawv index")
+        # usearch trusts the links of a graph: a wrong one leads it out of its memory
+        if _digest_of_file(place / name) != record.get(digest):
+            raise DataError(f"{place / name} is damaged: make it again with cawv index")
+        reader = InvertedFile if name == LISTS else Graph
         try:
-            graph = _library().Index.restore(str(place / GRAPH), view=True)
-        except (RuntimeError, ValueError, OSError) as error:
-            raise DataError(f"{damaged} ({error}): make it again with cawv index") from error
-        if graph is None or graph.ndim != vectors.shape[1] or len(graph) > len(vectors):
-            raise DataError(f"{damaged}: make it again with cawv index")
-        graph.expansion_search = 2 * expansion
-        return cls(vectors, graph, words)
+            candidates = reader.load(place / name, vectors.shape, value)
+        except (DataError, OSError) as error:
+            raise DataError(f"{place / name} is damaged ({error}): make it again with cawv index") from error
+        return cls(vectors, candidates, words)
 
     def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and their exact cosines, best first, of equal ones the lower row first.
@@ -262,8 +226,7 @@ class ApproximateNeighbours:
         target = unit(direction)
         if topn < 1 or not len(self) or not target.any() or not np.isfinite(target).all():
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        keys = self._graph.search(target, min(topn + 8, len(self)), threads=1).keys
-        rows = np.sort(np.asarray(keys, dtype=np.int64))
+        rows = np.sort(self._candidates.candidates(target, min(topn + 8, len(self))))
         if len(rows) and rows[-1] >= len(self.vectors):
             raise DataError("the index is damaged: make it again with cawv index")
         block = np.asarray(self.vectors[rows], dtype=np.float32)
@@ -342,35 +305,3 @@ def _digest_of_file(path: Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
-
-
-@contextmanager
-def _faults(what: str) -> Iterator[None]:
-    """Convert errors of usearch, which raises one class for all faults, Ctrl-C included.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        A signal arrived; usearch replaces the exception of the handler by an error of its own.
-    DataError
-        Any other error.
-    """
-    try:
-        yield
-    except RuntimeError as error:
-        if "terminated" in str(error):
-            raise KeyboardInterrupt from error
-        # the library does not say why it could not write
-        why = "; is the disk full, or a limit of file sizes (ulimit -f) reached?"
-        raise DataError(f"{what}: {error}{why if 'serialize' in str(error) else ''}") from error
-
-
-def _library() -> Any:
-    try:
-        import usearch.index as library
-    except ImportError as error:
-        raise ImportError(
-            f"an approximate index needs usearch, which cannot be imported ({error}): "
-            "pip install 'wordvec-ca[ann]'"
-        ) from error
-    return library
