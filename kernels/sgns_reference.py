@@ -748,7 +748,7 @@ def train_tokens(
     while n_readers:
         columns = 0
         for first in range(0, p.shared_by, most):
-            size = np.int64(0)  # a literal 0 would have next_example compiled once more, for itself
+            size: Any = np.int64(0)  # a literal 0 would have next_example compiled once more, for itself
             batch.targets[:] = -1
             batch.n_tags[:] = 0
             while size < most and first + size < n_readers:
