@@ -8,13 +8,23 @@ def merge_replicas(
 ) -> None:
     """Merge the same rows of several replicas, in place."""
 
-def delta_of(rows: NDArray[np.float32], base: NDArray[np.float32], out: NDArray[np.uint16]) -> None:
-    """Fill ``out`` with ``rows - base`` as bfloat16."""
+def delta_of(
+    rows: NDArray[np.float32], base: NDArray[np.float32], scales: NDArray[np.uint16], codes: NDArray[np.int8]
+) -> int:
+    """Encode ``rows - base``; return the number of rows that have codes."""
 
 def sum_of_deltas(
-    deltas: tuple[NDArray[np.uint16], ...], factors: NDArray[np.float32], out: NDArray[np.uint16]
-) -> None:
-    """Fill ``out`` with the sum of bfloat16 deltas, each row times its factor, as bfloat16."""
+    deltas: tuple[tuple[NDArray[np.uint16], NDArray[np.int8]], ...],
+    factors: NDArray[np.float32],
+    scales: NDArray[np.uint16],
+    codes: NDArray[np.int8],
+) -> int:
+    """Encode the sum of deltas, each row times its factor; return the number of rows that have codes."""
 
-def add_delta(merged: NDArray[np.uint16], base: NDArray[np.float32], rows: NDArray[np.float32]) -> None:
-    """Add a bfloat16 delta to ``base``, and set ``rows`` to that."""
+def add_delta(
+    scales: NDArray[np.uint16],
+    codes: NDArray[np.int8],
+    base: NDArray[np.float32],
+    rows: NDArray[np.float32],
+) -> None:
+    """Add a delta to ``base``, and set ``rows`` to that."""

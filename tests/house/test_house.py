@@ -27,7 +27,7 @@ DRAWING = {
     "training": {"kernels", "files", "corpus", "models"},
     "resampling": {"kernels", "files", "corpus", "tables", "vectors", "models", "training"},
     "runs": {"kernels", "files", "text", "corpus", "formats", "vectors", "models", "training", "resampling"},
-    "cluster": {"kernels", "files", "text", "corpus", "formats", "models", "training", "runs"},
+    "cluster": {"files", "text", "corpus", "formats", "models", "training", "runs"},
     "sentences": {"files", "text", "tables", "formats", "vectors"},
     "documents": {"files", "text", "vectors", "models", "training", "sentences"},
     "report": {"files", "tables", "vectors", "models"},

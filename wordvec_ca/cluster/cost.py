@@ -15,7 +15,7 @@ from wordvec_ca.cluster.counting import Counting
 from wordvec_ca.cluster.fitness import Requirements
 from wordvec_ca.cluster.members import Members
 from wordvec_ca.cluster.options import ClusterOptions
-from wordvec_ca.cluster.rounds import merged_by, plan_of_nodes
+from wordvec_ca.cluster.rounds import merged_by, plan_of_nodes, usual_portions
 from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import CorpusStats, Vocab
@@ -35,9 +35,9 @@ SHORT = 3600.0
 OVERHEAD = 300_000_000
 """Bytes that the interpreter, Ray's worker, the libraries and the pool of negatives take."""
 
-COPIES = 3.5
-"""Copies of the parameters in memory: the parameters, the base, and in half precision those sent, received
-and merged."""
+COPIES = 2.4
+"""Copies of the parameters in memory, at most: the parameters, the base, and in 8 bits a number what is sent,
+received and merged, in two portions (docs/measurements/cluster-plan.md)."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,15 @@ class ClusterPlan:
     why: str
 
 
+def sent_in_merge(parameters: int, nodes: int) -> float:
+    """Return how many bytes each node sends in a merge, at most: in 8 bits instead of 32, first the slices of
+    what it has learnt, without its own, then to each other node the slice that it has merged.
+
+    Rows that have not changed are left out, and are counted here.
+    """
+    return 2 * (nodes - 1) / nodes * parameters / 4
+
+
 def costs(
     config: ResolvedConfig,
     *,
@@ -132,9 +141,8 @@ def costs(
 ) -> list[Cost]:
     """Work out what a run costs on this number of nodes.
 
-    A merge moves 2 (N - 1) / N times the parameters, in half precision, out of each node and as much into it:
-    first the slices of what it has learnt, then the slice that it has merged. That does not depend on the
-    length of the text, so long runs scale better than short ones.
+    A merge moves `sent_in_merge` out of each node and as much into it. That does not depend on the length of
+    the text, so long runs scale better than short ones.
 
     Parameters
     ----------
@@ -162,7 +170,7 @@ def costs(
     for n in numbers:
         plan = plan_of_nodes(config, n_words, words + lines, n, threads)
         merges = plan.merges_per_epoch * config.epochs
-        sent = int(merges * (n - 1) / n * parameters)  # twice half of the bytes
+        sent = int(merges * sent_in_merge(parameters, n))
         moving = sent / network if network and n > 1 else 0.0
         reading = 2 * raw_words / (n * reading_words_per_second)
         training = words * config.epochs / (n * words_per_second)
@@ -252,7 +260,7 @@ def plan_on_cluster(
         measured = _measured(members, words, kept + stats.lines)
         threads = max(1, members.living[0].threads) if members.living else config.threads
         plan = plan_of_nodes(config, len(words), kept + stats.lines, at_work, threads)
-        network = _network(members, plan, memory_bytes(config, len(words), threads=1), measured[1])
+        network = _network(members, plan, len(words), measured[1])
     numbers = sorted({1, nodes, *(2**i for i in range(12) if 2**i <= nodes)})
     found = costs(
         config,
@@ -297,7 +305,7 @@ def _measured(members: Members, vocab: Vocab, n_tokens: int) -> tuple[float, flo
     return min(speed for speed, _ in found.values()), max(seconds for _, seconds in found.values())
 
 
-def _network(members: Members, plan: MergePlan, parameters: int, work: float) -> float | None:
+def _network(members: Members, plan: MergePlan, n_words: int, work: float) -> float | None:
     """Return the bytes per second out of each node and into it in a merge, the fastest of three.
 
     Parameters
@@ -306,8 +314,8 @@ def _network(members: Members, plan: MergePlan, parameters: int, work: float) ->
         Nodes that were measured and so have parameters.
     plan : MergePlan
         Plan for this number of nodes.
-    parameters : int
-        Bytes of the parameters.
+    n_words : int
+        Size of the vocabulary.
     work : float
         Seconds of a node's own work in a merge.
     """
@@ -315,13 +323,15 @@ def _network(members: Members, plan: MergePlan, parameters: int, work: float) ->
     n = len(living)
     if n < 2:
         return None
-    fastest = math.inf
+    fastest, portions = math.inf, usual_portions(members.config, n_words)
     for version in range(2, 5):
+        members.results({member: member.actor.disturb.remote() for member in living})
         began = time.monotonic()
-        if len(merged_by(members, living, plan, 1.0, 0.1, version)) < n:
+        if len(merged_by(members, living, plan, 1.0, 0.1, version, portions)) < n:
             return None
         fastest = min(fastest, time.monotonic() - began)
-    return parameters * (n - 1) / n / max(1e-3, fastest - work)
+    parameters = memory_bytes(members.config, n_words, threads=1)
+    return sent_in_merge(parameters, n) / max(1e-3, fastest - work)
 
 
 def describe_cluster_plan(plan: ClusterPlan) -> str:

@@ -12,10 +12,11 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +43,13 @@ from wordvec_ca.corpus import (
 )
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, is_transient, seconds_away
-from wordvec_ca.kernels import sum_of_deltas
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, memory_bytes
 from wordvec_ca.runs import measured_speed
 from wordvec_ca.specs.quantities import size
 from wordvec_ca.text import set_retry_timeout
 from wordvec_ca.training import (
+    Delta,
     MergePlan,
     Replica,
     TokenRange,
@@ -64,11 +65,16 @@ from wordvec_ca.training import (
     write_checkpoint,
 )
 
+T = TypeVar("T")
+
 PIECE_CHUNKS = 8
 """Chunks for each thread between two checks whether to stop: about a second at most."""
 
-Slice = dict[str, NDArray[np.uint16]]
-"""Deltas of some rows of each trained array, see `Replica.delta`."""
+BLOCK_ROWS = 4_096
+"""Rows that a thread merges at a time."""
+
+Slice = list[Delta]
+"""Deltas of some rows of all trained arrays, in the blocks of `Node._blocks`."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +88,13 @@ class Trained:
 
 
 def rows_of(part: int, parts: int, n_rows: int) -> slice:
-    """Return which rows of an array are in a slice."""
+    """Return which rows of an array are in one of so many slices."""
     return slice(part * n_rows // parts, (part + 1) * n_rows // parts)
+
+
+def bytes_of(part: Slice) -> int:
+    """Return the size of a slice."""
+    return sum(delta.nbytes for delta in part)
 
 
 class Node:
@@ -110,7 +121,7 @@ class Node:
         self.version = -1
         self._stop_at = -1
         self._trained = 0
-        self._bytes_read = self._written = self._changes_of_base = 0
+        self._bytes_read = self._written = self._changes_of_base = self._sent = 0
         self._activity = "idle"
         self._counts: dict[int, tuple[IO[bytes], list[int]]] = {}
         self._texts: dict[int, NDArray[np.int32]] = {}
@@ -336,47 +347,84 @@ class Node:
 
     # ---- merging -------------------------------------------------------------------------------------------
 
-    def slices(self, parts: int) -> list[Slice]:
-        """Return the deltas since the last merge, in slices of rows, one for each node."""
+    def _blocks(self, part: int, parts: int) -> list[tuple[str, slice]]:
+        """Return the name of an array and the rows of each block of a slice."""
         return [
-            {
-                name: self.replica.delta(name, rows_of(i, parts, len(array)))
-                for name, array in self.replica.parameters.items()
-            }
-            for i in range(parts)
+            (name, slice(begin, min(begin + BLOCK_ROWS, rows.stop)))
+            for name, array in self.replica.parameters.items()
+            for rows in [rows_of(part, parts, len(array))]
+            for begin in range(rows.start, rows.stop, BLOCK_ROWS)
         ]
 
-    def reduce(self, part: int, plan: MergePlan, tokens: float, alpha: float, *of_nodes: Slice) -> Slice:
+    def _in_threads(self, work: Callable[..., T], *of_blocks: Iterable[Any]) -> list[T]:
+        """Return what a function makes of each block, in order; its threads have no other work in a merge."""
+        with ThreadPoolExecutor(self.config.threads) as pool:
+            return list(pool.map(work, *of_blocks))
+
+    def slices(self, begin: int, end: int, parts: int) -> Iterator[Slice]:
+        """Yield some of the slices of the deltas since the last merge, one for each node.
+
+        A generator, so that Ray stores one after another, and they are not all in memory twice.
+
+        Parameters
+        ----------
+        begin, end : int
+            Numbers of the first slice, and of the one after the last.
+        parts : int
+            Number of slices of all rows: that of the nodes, or a multiple if rows are merged in portions.
+        """
+        for part in range(begin, end):
+            found = self._in_threads(self.replica.delta, *zip(*self._blocks(part, parts), strict=True))
+            self._sent += bytes_of(found)
+            yield found
+
+    def reduce(
+        self, part: int, parts: int, plan: MergePlan, tokens: float, alpha: float, *of_nodes: Slice
+    ) -> Slice:
         """Merge the same slice of all nodes.
 
         Parameters
         ----------
-        part : int
-            Number of the slice.
+        part, parts : int
+            Number of the slice, and of all; of each portion this node has the slice of its own place among
+            the nodes.
         plan : MergePlan
-            Plan with as many replicas as there are slices.
+            Plan with as many replicas as there are nodes.
         tokens : float
             Tokens trained by each node since the last merge, on average.
         alpha : float
             The learning rate meanwhile.
-        *of_nodes : dict of str to ndarray
+        *of_nodes : list of Delta
             The slices, in the order of the nodes.
 
         Returns
         -------
-        dict of str to ndarray
+        list of Delta
             What every node adds to its rows.
         """
-        merged: Slice = {}
-        for name, array in self.replica.parameters.items():
-            rows = rows_of(part, len(of_nodes), len(array))
-            merged[name] = np.empty(array[rows].shape, np.uint16)
+
+        def total(name: str, rows: slice, *deltas: Delta) -> Delta:
             factors = plan.factors(self._touches, name, tokens, alpha, rows)
-            sum_of_deltas(tuple(theirs[name] for theirs in of_nodes), factors, merged[name])
+            return Delta.total(deltas, factors, self.replica.parameters[name].shape[1])
+
+        merged = self._in_threads(total, *zip(*self._blocks(part, parts), strict=True), *of_nodes)
+        others = len(of_nodes) - 1
+        self._sent += others * bytes_of(merged) - bytes_of(of_nodes[part % len(of_nodes)])  # its own stays
         return merged
 
     def apply(self, version: int, *merged: Slice) -> int:
         """Add the merged deltas to the parameters of the last merge; the result is the new version.
+
+        Parameters
+        ----------
+        version : int
+        *merged : list of Delta
+            All slices, in order.
+
+        Returns
+        -------
+        int
+            Bytes that this node has sent to others since the last merge.
 
         Raises
         ------
@@ -384,13 +432,16 @@ class Node:
             The parameters are NaN, infinite or far too large.
         """
         self._changes_of_base += 1
-        for part, theirs in enumerate(merged):
-            for name, array in self.replica.parameters.items():
-                self.replica.apply(name, rows_of(part, len(merged), len(array)), theirs[name])
-        if not merged:  # a run with one node: its own parameters are the new version
+        blocks = [block for part in range(len(merged)) for block in self._blocks(part, len(merged))]
+        if merged:
+            self._in_threads(
+                self.replica.apply, *zip(*blocks, strict=True), [d for each in merged for d in each]
+            )
+        else:  # a run with one node: its own parameters are the new version
             self.replica.mark()
         self._made(version)
-        return version
+        sent, self._sent = self._sent, 0
+        return sent
 
     def _made(self, version: int) -> None:
         self.replica.model.compose()
@@ -412,11 +463,17 @@ class Node:
         self.begin(n_tokens)
         plan = MergePlan.of(self.config, n_tokens, 2)
         for _ in range(2):  # the first is slow: its memory is new
+            self.disturb()
             began = time.monotonic()
-            mine = self.slices(2)
-            merged = self.reduce(0, plan, 1.0, 0.1, mine[0], mine[0])
+            mine = list(self.slices(0, 2, 2))
+            merged = self.reduce(0, 2, plan, 1.0, 0.1, mine[0], mine[0])
             self.apply(1, merged, mine[1])
         return speed, time.monotonic() - began
+
+    def disturb(self) -> None:
+        """Change all rows a little: a merge that is only measured sends as much as one of a long text."""
+        for array in self.replica.parameters.values():
+            array += 1e-4
 
     # ---- parameters for others -----------------------------------------------------------------------------
 

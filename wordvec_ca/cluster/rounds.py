@@ -17,7 +17,7 @@ from wordvec_ca.cluster.round_checkpoints import BackgroundCall
 from wordvec_ca.cluster.run_state import RunState
 from wordvec_ca.cluster.shard_placement import ShardPlacement
 from wordvec_ca.errors import DataError
-from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.models import ResolvedConfig, memory_bytes
 from wordvec_ca.training import Checkpoints, MergePlan, Schedule, merges_of_nodes
 
 SLOW = 2.0
@@ -28,6 +28,9 @@ SLOW_SECONDS = 10.0
 
 COPY_BYTES = 64 << 20
 """Bytes of parameters that a node copies from another at a time."""
+
+LARGE = 256 << 20
+"""Bytes of parameters from which on rows are merged in portions."""
 
 
 def plan_of_nodes(
@@ -47,10 +50,26 @@ def plan_of_nodes(
     )
 
 
+def usual_portions(config: ResolvedConfig, n_words: int) -> int:
+    """Return in how many portions rows are merged, one after another: large models in two.
+
+    So less of what nodes send is in memory at the same time. More portions save little: when they are
+    applied, all that was merged is there. The bits do not depend on it.
+    """
+    return 2 if memory_bytes(config, n_words, threads=1) > LARGE else 1
+
+
 def merged_by(
-    members: Members, group: Sequence[Member], plan: MergePlan, tokens: float, alpha: float, version: int
+    members: Members,
+    group: Sequence[Member],
+    plan: MergePlan,
+    tokens: float,
+    alpha: float,
+    version: int,
+    portions: int = 1,
 ) -> dict[Member, Any]:
-    """Merge the deltas of several nodes: each node reduces one slice, and all apply the result.
+    """Merge the deltas of several nodes: of each portion of the rows each node reduces one slice; then all
+    apply the result.
 
     Parameters
     ----------
@@ -67,22 +86,35 @@ def merged_by(
     version : int
         Version of the parameters after the merge.
 
+    portions : int, default 1
+        See `usual_portions`.
+
     Returns
     -------
     dict of Member to int
-        The version that each member has now, without members that did not answer.
+        The bytes that each member has sent, without members that did not answer.
     """
-    n = len(group)
-    slices = {member: member.actor.slices.options(num_returns=n).remote(n) for member in group}
-    if not members.have_done({member: refs[0] for member, refs in slices.items()}):
-        return {}
-    merged = {
-        member: member.actor.reduce.remote(i, plan, tokens, alpha, *[of_one[i] for of_one in slices.values()])
-        for i, member in enumerate(group)
-    }
-    if not members.have_done(merged):
-        return {}
-    return members.results({member: member.actor.apply.remote(version, *merged.values()) for member in group})
+    n, merged = len(group), list[Any]()
+    parts = n * portions
+    for begin in range(0, parts, n):
+        slices = {
+            member: member.actor.slices.options(num_returns=n).remote(begin, begin + n, parts)
+            for member in group
+        }
+        if not members.have_done({member: refs[-1] for member, refs in slices.items()}):
+            return {}
+        reduced = {
+            member: member.actor.reduce.remote(
+                begin + i, parts, plan, tokens, alpha, *[of_one[i] for of_one in slices.values()]
+            )
+            for i, member in enumerate(group)
+        }
+        if not members.have_done(reduced):
+            return {}
+        merged += reduced.values()
+        del slices  # before others are made: the nodes' memory is free again
+    # nothing was applied until now: a merge that fails leaves all rows as they were
+    return members.results({member: member.actor.apply.remote(version, *merged) for member in group})
 
 
 class Rounds:
@@ -371,24 +403,15 @@ class Rounds:
         if n == 1:
             answers = self.members.results({group[0]: group[0].actor.apply.remote(version)})
         else:
-            plan = self.plan(n)
+            plan, portions = self.plan(n), usual_portions(self.config, self.n_words)
             alpha = plan.rate * self.schedule.alpha(self.state.ledger.position)
-            answers = merged_by(self.members, group, plan, tokens / n, alpha, version)
+            answers = merged_by(self.members, group, plan, tokens / n, alpha, version, portions)
+            self.state.totals.bytes_moved += sum(answers.values())
         if len(answers) < n:
             # an answer is missing, but the merge may be committed on some nodes: the living ones know
             versions = self.members.versions()
             answers = {m: v for m, v in versions.items() if v == version}
         for member in answers:
             member.version = version
-        if answers and n > 1:
-            self.state.totals.bytes_moved += self._bytes_of_merge(n)
         # one node with the new version is enough: the others copy it (`_admit`)
         return bool(answers)
-
-    def _bytes_of_merge(self, n: int) -> int:
-        if not self._shapes:
-            member = next((m for m in self.members.living), None)
-            if member is not None:
-                self._shapes = self.members.results({member: member.actor.shapes.remote()}).get(member, {})
-        whole = sum(2 * rows * width for rows, width in self._shapes.values())
-        return 2 * (n - 1) * whole  # each sends all slices but its own, and its merged one to all others

@@ -26,7 +26,7 @@ from wordvec_ca.training.merge_plan import (
 from wordvec_ca.training.merge_rule import expected_touches
 from wordvec_ca.training.negatives import plan_of_older, pool_bytes
 from wordvec_ca.training.record import loop_settings, recorded, run_record
-from wordvec_ca.training.replica import Replica, TokenRange
+from wordvec_ca.training.replica import Delta, Replica, TokenRange
 from wordvec_ca.training.schedule import Clock, Schedule
 from wordvec_ca.training.trainer import Trainer
 
@@ -38,6 +38,7 @@ __all__ = [
     "Checkpoints",
     "Clock",
     "CollapseWatch",
+    "Delta",
     "Inference",
     "Interval",
     "LineSample",

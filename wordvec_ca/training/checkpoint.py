@@ -39,8 +39,9 @@ CHECKPOINT_FORMAT = 4
 """Increased when a new version would continue a run differently: 2 has another order of negatives, 3 sums
 the contexts of a block in another order, 4 reads several parts of a chunk side by side."""
 
-CLUSTER_FORMAT = 1
-"""Format of the checkpoints of clusters by earlier versions; they differ only in this number."""
+CLUSTER_FORMAT = 5
+"""Format of the checkpoints of clusters, which have a ledger; also increased when nodes would merge
+differently: 5 sends 8 bits a number."""
 
 LARGEST_STATE = 1 << 28
 """Largest size of state.json in bytes; a file with a larger one is not a checkpoint of this package."""
@@ -359,7 +360,7 @@ def write_checkpoint(
 
     def put(file: IO[bytes]) -> None:
         with zipfile.ZipFile(Counted(file, written), "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr("state.json", json.dumps({"format": CHECKPOINT_FORMAT, **state}, indent=1))
+            archive.writestr("state.json", json.dumps({"format": _format(state), **state}, indent=1))
             with archive.open("vocab.tsv", "w", force_zip64=True) as member:
                 for piece in vocab.lines():
                     member.write(piece)
@@ -450,6 +451,10 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     return archive.open(info)
 
 
+def _format(state: Mapping[str, Any]) -> int:
+    return CLUSTER_FORMAT if "ledger" in state else CHECKPOINT_FORMAT
+
+
 def _record(archive: zipfile.ZipFile) -> dict[str, Any]:
     with _member(archive, "state.json") as member:
         text = member.read(LARGEST_STATE + 1)
@@ -457,7 +462,7 @@ def _record(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise ValueError("its state.json is far too long")
     record = json.loads(text)
     found = record.pop("format", None) if isinstance(record, dict) else None
-    if found != CHECKPOINT_FORMAT and not (found == CLUSTER_FORMAT and "ledger" in record):
+    if not isinstance(record, dict) or found != _format(record):
         raise ValueError("it has a format that this version does not know; use the version that wrote it")
     return record
 

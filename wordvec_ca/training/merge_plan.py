@@ -173,7 +173,8 @@ MULTIPLICATION = 2.2e-11
 """Seconds of the training loop for one multiplication."""
 
 SENT_BYTES = 0.5e9
-"""Bytes of parameters that the nodes of a cluster merge in a second (docs/measurements/cluster.md)."""
+"""Bytes of parameters that the nodes of a cluster merge in a second, measured with 16 bits a number
+(docs/measurements/cluster.md)."""
 
 MERGING = 0.15
 """Largest share of training time for merges of nodes, unless that would allow too few merges."""

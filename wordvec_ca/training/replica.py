@@ -10,13 +10,14 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca import kernels
 from wordvec_ca.corpus import DocumentLines
-from wordvec_ca.kernels import STATS, add_delta, aligned_zeros, delta_of
+from wordvec_ca.kernels import STATS, add_delta, aligned_zeros, delta_of, sum_of_deltas
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunks, chunk_size, parts
 from wordvec_ca.training.composed_words import TOKENS_PER_PART, ComposedWords, block_tokens
@@ -65,6 +66,43 @@ class TokenRange:
     stop: int
     position: int
     seeds: tuple[int, ...]
+
+
+class Delta(NamedTuple):
+    """What some rows have changed, in 8 bits a number: what nodes send each other in a merge.
+
+    Attributes
+    ----------
+    scales : ndarray of shape (n_rows,), uint16
+        The upper half of the float32 by which the codes of a row are multiplied; 0 if it has not changed.
+    codes : ndarray of shape (n_changed, width), int8
+        The codes of the rows that have changed.
+    """
+
+    scales: NDArray[np.uint16]
+    codes: NDArray[np.int8]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both arrays."""
+        return self.scales.nbytes + self.codes.nbytes
+
+    @classmethod
+    def total(cls, deltas: Iterable[Delta], factors: NDArray[np.float32], width: int) -> Delta:
+        """Return the sum of the deltas of the same rows, each row times its factor.
+
+        Parameters
+        ----------
+        deltas : iterable of Delta
+            Added in this order.
+        factors : ndarray of shape (n_rows,), float32
+            Result of `MergePlan.factors`.
+        width : int
+            Numbers of a row.
+        """
+        scales, codes = np.empty(len(factors), np.uint16), np.empty((len(factors), width), np.int8)
+        n = sum_of_deltas(tuple(deltas), factors, scales, codes)
+        return cls(scales, codes[:n])
 
 
 class Replica:
@@ -287,7 +325,7 @@ class Replica:
             else:
                 self.base[name] = array.copy()
 
-    def delta(self, name: str, rows: slice = slice(None)) -> NDArray[np.uint16]:
+    def delta(self, name: str, rows: slice = slice(None)) -> Delta:
         """Return the change of some rows since `mark` or `apply`.
 
         Parameters
@@ -295,18 +333,13 @@ class Replica:
         name : str
             Name of the array.
         rows : slice, default all
-
-        Returns
-        -------
-        ndarray of shape (n_rows, width), uint16
-            The upper half of each float32, rounded: this halves the bytes to send, at no loss of quality.
         """
         now = self.parameters[name][rows]
-        delta = np.empty(now.shape, np.uint16)
-        delta_of(now, self.base[name][rows], delta)
-        return delta
+        scales, codes = np.empty(len(now), np.uint16), np.empty(now.shape, np.int8)
+        n = delta_of(now, self.base[name][rows], scales, codes)
+        return Delta(scales, codes[:n])
 
-    def apply(self, name: str, rows: slice, merged: NDArray[np.uint16]) -> None:
+    def apply(self, name: str, rows: slice, merged: Delta) -> None:
         """Set some rows to the result of a merge, which is the new base of deltas.
 
         Parameters
@@ -314,8 +347,7 @@ class Replica:
         name : str
             Name of the array.
         rows : slice
-        merged : ndarray of shape (n_rows, width), uint16
-            The merged change of the rows: the sum of the deltas of all replicas times the factors of
-            `MergePlan.factors`, from ``kernels.sum_of_deltas``.
+        merged : Delta
+            The merged change of the rows, see `Delta.total`.
         """
-        add_delta(merged, self.base[name][rows], self.parameters[name][rows])
+        add_delta(*merged, self.base[name][rows], self.parameters[name][rows])
