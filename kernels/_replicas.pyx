@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Merges replicas of the model: replicas in one process through its memory, replicas on nodes by messages.
 
-A message holds the deltas of some rows in 8 bits a number: a scale for each row, and a code from -127 to 127 for each
-number, which is the number divided by the scale, rounded. The scale is the largest number of the row divided by 127,
-rounded up to the upper half of a float32. So a scale has 8 significant bits, and its product with a code is exact:
-all nodes add the same, also where the compiler fuses the multiplication with the addition. A row whose scale is 0
-has not changed, and has no codes. What the rounding does to quality is in docs/measurements/merge-bands.md.
+A message holds the deltas of some rows in 8 bits a number: a scale for each row, and a code from -127 to 127
+for each number, which is the number divided by the scale, rounded. The scale is the largest number of the row
+divided by 127, rounded up to the upper half of a float32. So a scale has 8 significant bits, and its product
+with a code is exact: all nodes add the same, also where the compiler fuses the multiplication with the
+addition. A row whose scale is 0 has not changed, and has no codes. What the rounding does to quality is in
+docs/measurements/merge-bands.md.
 """
 
 from libc.stdint cimport int8_t, int64_t, uint16_t, uint32_t
@@ -137,10 +138,13 @@ def delta_of(
 ) -> int:
     """Encode ``rows - base``; return the number of rows that have codes, the first of ``codes``.
 
-    ``rows``, ``base`` and ``codes`` are of shape (n_rows, width), ``scales`` of shape (n_rows,). The GIL is released.
+    ``rows``, ``base`` and ``codes`` are of shape (n_rows, width), ``scales`` of shape (n_rows,). The GIL is
+    released.
     """
     cdef int64_t n_rows = rows.shape[0], width = rows.shape[1], row, k, n = 0
-    if not n_rows == base.shape[0] == codes.shape[0] == scales.shape[0] or not width == base.shape[1] == codes.shape[1]:
+    if not n_rows == base.shape[0] == codes.shape[0] == scales.shape[0]:
+        raise ValueError("the arrays do not fit each other")
+    if not width == base.shape[1] == codes.shape[1]:
         raise ValueError("the arrays do not fit each other")
     if rows.size == 0:
         return 0
@@ -160,7 +164,10 @@ def delta_of(
 
 
 def sum_of_deltas(
-    tuple deltas not None, const float[::1] factors not None, uint16_t[::1] scales not None, int8_t[:, ::1] codes not None
+    tuple deltas not None,
+    const float[::1] factors not None,
+    uint16_t[::1] scales not None,
+    int8_t[:, ::1] codes not None,
 ) -> int:
     """Encode the sum of deltas, each row times its factor; return the number of rows that have codes.
 
@@ -209,7 +216,10 @@ def add_delta(
     float[:, ::1] base not None,
     float[:, ::1] rows not None,
 ) -> None:
-    """Add a delta to ``base``, and set ``rows`` to that; both are of shape (n_rows, width). The GIL is released."""
+    """Add a delta to ``base``, and set ``rows`` to the result; both are of shape (n_rows, width).
+
+    The GIL is released.
+    """
     cdef int64_t n_rows = base.shape[0], width = base.shape[1], row, k
     if n_rows != rows.shape[0] or width != rows.shape[1]:
         raise ValueError("the arrays do not fit each other")

@@ -331,8 +331,8 @@ def main() -> None:
     title = "Plan: a thousand cores, 100 billion words"
     if options.ray:
         rows = [
-            (f["nodes"], f"{4 * f['nodes'] ** 2 + 2 * f['nodes']:,}", f"{f['cpu']:.2f}", f"{f['seconds']:.2f}",
-             f"{f['memory']:.0f}")
+            (f["nodes"], f"{4 * f['nodes'] ** 2 + 2 * f['nodes']:,}", f"{f['cpu']:.2f}",
+             f"{f['seconds']:.2f}", f"{f['memory']:.0f}")
             for f in found
         ]  # fmt: skip
         columns = ("nodes", "references", "processor, s", "clock, s", "driver's memory, MB")

@@ -9,9 +9,8 @@ where k is the largest power of two up to MOST for which one replica is expected
 TOUCHES times in between. With MOST 1 all rows take part in each merge, as in the program. With bits=8 both
 messages of a merge have 8 bits for each number, and a scale for each row; 16 bits are a bfloat16. With
 rounding=random numbers are rounded up or down at random; with rounding=feedback the next message contains
-what was rounded away. At the end of an epoch all rows merge, as for a
-checkpoint. Replicas have one thread each and are in one process, so a run can be repeated bit for bit. Runs
-in --log are not done again.
+what was rounded away. At the end of an epoch all rows merge, as for a checkpoint. Replicas have one thread
+each and are in one process, so a run can be repeated bit for bit. Runs in --log are not done again.
 """
 
 from __future__ import annotations
