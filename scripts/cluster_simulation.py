@@ -180,6 +180,9 @@ class _Ray:
         self.tally["looks"] += 1
         return [dict(node) for node in self._nodes]
 
+    def get_runtime_context(self) -> Any:
+        return SimpleNamespace(get_node_id=lambda: self._nodes[0]["NodeID"])
+
     def method(self, **options: Any) -> Any:
         return lambda function: function
 

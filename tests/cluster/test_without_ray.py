@@ -119,6 +119,14 @@ def test_nodes_count_encode_train_and_merge_as_one(text: Path, tmp_path: Path, n
             ledger.next_epoch()
     assert words == CONFIG.epochs * vocab.total_count
     assert len({node.digest() for node in nodes}) == 1
+    if n > 1:  # the forecast is exact if all rows have changed
+        for node in nodes:
+            node.disturb()
+        slices = [list(node.slices(0, n, n)) for node in nodes]
+        new = [node.reduce(i, n, plan, 1.0, 0.1, *[s[i] for s in slices]) for i, node in enumerate(nodes)]
+        version += 1
+        sent = [node.apply(version, *new) for node in nodes]
+        assert sum(sent) == pytest.approx(n * cost.sent_in_merge(CONFIG, len(vocab), n))
 
     storage = Storage(tmp_path)
     nodes[0].write_checkpoint(storage, "000001.checkpoint", {"version": version, "ledger": ledger.as_dict()})
@@ -266,8 +274,8 @@ def test_long_runs_and_fast_networks_scale_better() -> None:
         assert found[0].efficiency == 1
         assert found[0].sent == 0
         assert found[1].sent == pytest.approx(
-            200 * 1_000_000 * 304 * 2, rel=1e-4
-        )  # two arrays, one byte, half of them twice
+            200 * 1_000_000 * (304 + 2) * 2, rel=1e-4
+        )  # two arrays, a byte for each number and two for each row, half of them twice
         assert [each.efficiency for each in found] == sorted(
             (each.efficiency for each in found), reverse=True
         )
@@ -279,6 +287,8 @@ def test_long_runs_and_fast_networks_scale_better() -> None:
         reading_words_per_second=2e7, network=1e9, merge_seconds=0.1, numbers=[1, 2, 4],
     )  # fmt: skip
     assert cost.advice(short)[0] == 1
+    parameters = short[0].memory - cost.OVERHEAD  # twice; merged in one portion, which takes .7 more
+    assert short[1].memory - cost.OVERHEAD == pytest.approx(2.7 / 2 * parameters)
 
 
 @pytest.mark.parametrize("address", ["local", "auto", "10.0.0.1:6379", "head:6379", "[::1]:6379"])

@@ -21,7 +21,7 @@ from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import absolute_name
-from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes
+from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes, parameter_shapes
 from wordvec_ca.specs.quantities import duration, size
 from wordvec_ca.text import find_files
 from wordvec_ca.training import MergePlan, most_replicas, quality, quality_warning
@@ -35,9 +35,9 @@ SHORT = 3600.0
 OVERHEAD = 300_000_000
 """Bytes that the interpreter, Ray's worker, the libraries and the pool of negatives take."""
 
-COPIES = 2.4
-"""Copies of the parameters in memory, at most: the parameters, the base, and in 8 bits a number what is sent,
-received and merged, in two portions (docs/measurements/cluster-plan.md)."""
+COPIES = {1: 2.7, 2: 2.4}
+"""Number of portions -> copies of the parameters in memory, at most: the parameters, the base, and in 8 bits
+a number what is sent, received and merged (docs/measurements/cluster-plan.md)."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,16 @@ class ClusterPlan:
     why: str
 
 
-def sent_in_merge(parameters: int, nodes: int) -> float:
-    """Return how many bytes each node sends in a merge, at most: in 8 bits instead of 32, first the slices of
-    what it has learnt, without its own, then to each other node the slice that it has merged.
+def sent_in_merge(config: ResolvedConfig, n_words: int, nodes: int) -> float:
+    """Return how many bytes each node sends in a merge, at most: in 8 bits instead of 32, and with a scale of
+    two bytes for each row, first the slices of what it has learnt, without its own, then to each other node
+    the slice that it has merged.
 
     Rows that have not changed are left out, and are counted here.
     """
-    return 2 * (nodes - 1) / nodes * parameters / 4
+    scales = 2 * sum(rows for rows, _ in parameter_shapes(config, n_words).values())
+    message = memory_bytes(config, n_words, threads=1) / 4 + scales
+    return 2 * (nodes - 1) / nodes * message
 
 
 def costs(
@@ -165,12 +168,12 @@ def costs(
     threads : int, default 1
         Threads of each node.
     """
-    parameters = memory_bytes(config, n_words, threads=1)
+    parameters, copies = memory_bytes(config, n_words, threads=1), COPIES[usual_portions(config, n_words)]
     found: list[Cost] = []
     for n in numbers:
         plan = plan_of_nodes(config, n_words, words + lines, n, threads)
         merges = plan.merges_per_epoch * config.epochs
-        sent = int(merges * sent_in_merge(parameters, n))
+        sent = int(merges * sent_in_merge(config, n_words, n))
         moving = sent / network if network and n > 1 else 0.0
         reading = 2 * raw_words / (n * reading_words_per_second)
         training = words * config.epochs / (n * words_per_second)
@@ -186,7 +189,7 @@ def costs(
                 training=training,
                 merging=merging,
                 sent=sent,
-                memory=int((COPIES if n > 1 else 2.0) * parameters) + OVERHEAD,
+                memory=int((copies if n > 1 else 2.0) * parameters) + OVERHEAD,
                 disk=8 * (words + lines) // n,
                 efficiency=efficiency,
             )
@@ -330,8 +333,7 @@ def _network(members: Members, plan: MergePlan, n_words: int, work: float) -> fl
         if len(merged_by(members, living, plan, 1.0, 0.1, version, portions)) < n:
             return None
         fastest = min(fastest, time.monotonic() - began)
-    parameters = memory_bytes(members.config, n_words, threads=1)
-    return sent_in_merge(parameters, n) / max(1e-3, fastest - work)
+    return sent_in_merge(members.config, n_words, n) / max(1e-3, fastest - work)
 
 
 def describe_cluster_plan(plan: ClusterPlan) -> str:

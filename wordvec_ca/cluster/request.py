@@ -25,7 +25,7 @@ STORAGE_PATIENCE = 1800.0
 """Seconds for which storage may be unreachable."""
 
 FORMER_REQUEST_FILE = "cluster.json"
-"""Name of the record in runs of earlier versions, which can be resumed too."""
+"""Name of the record in runs of earlier versions, which can be resumed too if they have no checkpoint yet."""
 
 
 @dataclass(frozen=True, kw_only=True)

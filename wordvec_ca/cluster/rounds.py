@@ -85,7 +85,6 @@ def merged_by(
         The learning rate meanwhile.
     version : int
         Version of the parameters after the merge.
-
     portions : int, default 1
         See `usual_portions`.
 

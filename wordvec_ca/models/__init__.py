@@ -32,6 +32,7 @@ from wordvec_ca.models.sizes import (
     logits_of,
     memory_bytes,
     n_parameters,
+    parameter_shapes,
     saved_bytes,
 )
 from wordvec_ca.models.subwords import Subwords
@@ -60,6 +61,7 @@ __all__ = [
     "logits_of",
     "memory_bytes",
     "n_parameters",
+    "parameter_shapes",
     "publish",
     "read_attention",
     "read_config",
