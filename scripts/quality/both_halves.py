@@ -76,6 +76,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "cwindow": {"model": "cwindow"},
     "cbow-attn, parts": {"model": "cbow-attn", "parts": "near:2,far"},
     "cbow, n-grams": {"model": "cbow", "subwords": True},
+    "skipgram, n-grams": {"model": "skipgram", "subwords": True},
+    "cbow-attn, n-grams": {"model": "cbow-attn", "subwords": True},
     "cbow, learnt bias": {"model": "cbow"},
     "cbow-attn, learnt bias": {"model": "cbow-attn"},
 }
@@ -213,6 +215,10 @@ def cells() -> Iterable[tuple[Setting, Sequence[str], bool]]:
     yield cell(10, 100, "gensim, CBOW", 1), ["input", "both"], True
     yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], False
     yield cell(10, 100, "gensim, skip-gram", 1), ["input", "both"], True
+    for model in MODELS:
+        if "n-grams" in model:
+            yield cell(3, 100, model, 1), ["input", "output", "both"], False
+    yield cell(10, 100, "cbow, n-grams", 1), ["input", "both"], False
     for model in FASTTEXT:
         yield cell(3, 100, model, 1), ["input", "both"], False
     for syntax in (False, True):
@@ -441,11 +447,18 @@ class Study:
         keys = [{**setting, "form": form, "sets": sets, "syntax": syntax} for form in forms]
         if all(self.runs.get(key) for key in keys) or time.monotonic() > self.runs.deadline:
             return
-        vocab, halves, rings = self.halves(setting)
+        with_ngrams = MODELS.get(setting["model"], {}).get("subwords")
+        if with_ngrams:
+            self.model(setting)
+        else:
+            vocab, halves, rings = self.halves(setting)
         for key in keys:
 
             def run(key: Setting) -> dict[str, float]:
-                vectors = KeyedVectors(vocab.words, self.made(halves, key["form"], rings), vocab.counts)
+                if with_ngrams:  # the library alone makes vectors of unknown words
+                    vectors = KeyedVectors.load(self.place(setting), vectors=key["form"])
+                else:
+                    vectors = KeyedVectors(vocab.words, self.made(halves, key["form"], rings), vocab.counts)
                 return (self.judge.of_choice if sets == "choice" else self.judge.held_out)(vectors, syntax)
 
             self.runs.outcome(key, run)

@@ -210,7 +210,10 @@ class ResolvedConfig(TrainConfig):
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
-            "vectors": "both" if config.negative and not config.spec.documents else "input",
+            # N-grams know the forms of words, which components of both matrices lose: see docs/both-halves.md.
+            "vectors": "both"
+            if config.negative and not config.spec.documents and not config.subwords
+            else "input",
         }
         parts = None if config.parts is None else written_parts(config.rings())
         return cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})

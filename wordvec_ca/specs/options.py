@@ -318,7 +318,7 @@ class TrainFields(TextFields):
     vectors: VectorForm | None = _usual(None,  # noqa: RUF009
         "Publish input rows, output rows less their mean, principal components of both, both side by side, "
         "or their sum; cawv publish changes it later.",
-        "See docs/both-halves.md.", usual="both; input with {negative} 0 and for documents",
+        "See docs/both-halves.md.", usual="both; input with {subwords}, with {negative} 0 and for documents",
         resume="change alone")
     tag_field: str | None = _text(None,
         "pv-…: the field of a record that holds the tag of its document, or a list of tags.",
