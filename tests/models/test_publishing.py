@@ -105,6 +105,11 @@ def test_models_of_earlier_versions_hold_input_rows(tmp_path: Path) -> None:
     assert EmbeddingModel.load(tmp_path / "m").form == "output"
 
 
+def test_models_with_ngrams_publish_input_rows_unless_asked(tmp_path: Path) -> None:
+    assert trained(tmp_path / "n", subwords=True).form == "input"
+    assert trained(tmp_path / "b", subwords=True, vectors="both").form == "both"
+
+
 def test_what_cannot_be_published_is_refused(tmp_path: Path) -> None:
     model = trained(tmp_path / "hs", hs=True, negative=0)
     assert model.form == "input"
