@@ -210,7 +210,7 @@ class ResolvedConfig(TrainConfig):
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
-            # N-grams know the forms of words, which components of both matrices lose: see docs/both-halves.md.
+            # N-grams know the forms of words, which components of both lose: see docs/both-halves.md.
             "vectors": "both"
             if config.negative and not config.spec.documents and not config.subwords
             else "input",
