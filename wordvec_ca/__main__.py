@@ -1,4 +1,4 @@
-"""``cawv``, also ``python -m wordvec_ca``: Ctrl-C during loading does not show a traceback."""
+"""Runs ``cawv`` (also ``python -m wordvec_ca``), without a traceback if Ctrl-C interrupts its loading."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The one place that holds the version."""
+"""The version number; it is written only here."""
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""Exceptions that carry a message for the person who gave the input.
+"""Exceptions whose messages are for the person who gave the input.
 
-A message names options by `Option`. The interface spells them: ``min_count`` in Python, ``--min-count`` on
-the command line.
+A message contains an `Option` for each option that it names. Each interface spells it in its own way:
+``min_count`` in Python, ``--min-count`` on the command line.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from wordvec_ca.showable import showable
 
 
 def did_you_mean(given: object, known: Iterable[object]) -> str:
-    """Return `` Did you mean this?`` for a name similar to known ones, in any case, else ''."""
+    """Return `` Did you mean this?`` if a name is similar to a known one (ignoring case), else ''."""
     names = {str(name).lower(): str(name) for name in known}
     close = difflib.get_close_matches(str(given).lower(), names, n=2, cutoff=0.6)
     return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""
 
 
 def known_names(given: object, known: Iterable[object], shown: Callable[[object], str] = str) -> str:
-    """Return the known names, for a message about one that is not among them: ``a, b. Did you mean a?``"""
+    """Return the known names for a message about an unknown one: ``a, b. Did you mean a?``"""
     names = list(known)
     return f"{', '.join(map(shown, names))}.{did_you_mean(given, names)}"
 
@@ -41,7 +41,7 @@ class Option(NamedTuple):
     value: object = None
 
     def __str__(self) -> str:
-        """Spell it as in Python."""
+        """Return the option as it is written in Python."""
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
@@ -55,7 +55,7 @@ class Message:
         return self.spelled(str)
 
     def spelled(self, spell: Callable[[Option], str]) -> str:
-        """Return the message, with options as ``spell`` spells them, and without secrets of URLs."""
+        """Return the message with each option as ``spell`` writes it, and without secrets in URLs."""
         pieces = (spell(piece) if isinstance(piece, Option) else str(piece) for piece in self.args)
         return showable("".join(pieces))
 

@@ -22,7 +22,7 @@ def usable_cpus() -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that this process may still take, as far as the system reports it."""
+    """Return how many bytes of memory this process may still take, as far as the system reports it."""
     free = int(min(1 << 62, machine_memory()))
     try:
         with open("/proc/meminfo") as file:

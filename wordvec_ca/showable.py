@@ -1,4 +1,4 @@
-"""Names of text sources as they may be shown, recorded and published: without secrets that give access.
+"""Removes secrets from the names of text sources, so that they may be shown, recorded and published.
 
 A URL can hold a user and a password (``https://user:password@host``, ``s3://KEY:SECRET@bucket``), the id of a
 session (``t.txt;jsessionid=...``) or a signature (``?X-Amz-Signature=...``). People share models, reports and
@@ -21,20 +21,24 @@ _IN_TEXT = re.compile(
 )
 _ODD_PASSWORD = re.compile(r"[^/@?#:]+:(?!\d+(?:/|$)).*?@(?=[^@/?#]+(?:[/?#]|$))", re.DOTALL)
 _CONTAINERS = re.compile(r"(?:abfss?|wasbs?|az|adl)://")
-"""Schemes in which a name before the @ is a container, not a user."""
+"""URL schemes in which the name before the @ is a container, not a user."""
 
 _WEB = ("http://", "https://", "ftp://", "ftps://", "webdav://")
 _PARAMETERS = re.compile(r"(?:;|%3[Bb])([^/]*)")
-"""Parameters in the path of such a URL (RFC 3986, section 3.3); a key of S3 may have a semicolon itself."""
+"""Parameters in the path of a URL with these schemes (RFC 3986, section 3.3); S3 keys may contain a
+semicolon.
+"""
 
 _LEAST = 6
-"""Least length of a part of a query that is searched for by itself; shorter ones occur by chance."""
+"""Shortest part of a URL's query that is removed from other text too; shorter parts occur by chance."""
 
 T = TypeVar("T")
 
 
 def showable_name(name: str) -> str:
-    """Return a file name, or an argument with one, without user, password, parameters and query of URLs."""
+    """Return a file name, or an argument that contains one, without the user, password, parameters and query
+    of URLs.
+    """
     return _NAME.sub(_without_secrets, name) if "://" in name else name
 
 
@@ -75,7 +79,7 @@ def has_secrets(names: Iterable[str]) -> bool:
 
 
 def parameters_and_query(url: str) -> str:
-    """Return the hidden parts of a URL that may distinguish one text from another."""
+    """Return the hidden parts of a URL that may distinguish one text from another: parameters and query."""
     path, _, query = url.partition("?")
     return "".join(_PARAMETERS.findall(path)) + query if path.lower().startswith(_WEB) else query
 
@@ -95,7 +99,7 @@ def _after_user(scheme: str, rest: str) -> str:
         user = host.rpartition("@")[0]
         container = ":" not in user and _CONTAINERS.match(scheme.lower())
         return rest if container else rest[len(user) + 1 :]
-    odd = _ODD_PASSWORD.match(rest)  # with a slash in it, as in keys of AWS
+    odd = _ODD_PASSWORD.match(rest)  # AWS keys may contain a slash
     return rest[odd.end() :] if odd else rest
 
 

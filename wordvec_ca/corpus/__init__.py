@@ -1,7 +1,7 @@
-"""Text becomes numbers: words are counted, and lines encoded as word ids.
+"""Counts the words of a text, and encodes its lines as word ids.
 
-Input: a corpus of any kind (`Corpus`) and how to read it. Output: a `Vocab` and an
-`EncodedCorpus`, that is int32 word ids with -1 after each line, memory-mapped or read again in each pass.
+Input: a corpus of any kind (`Corpus`) and how to read it. Output: a `Vocab` and an `EncodedCorpus`: int32
+word ids with -1 after each line, memory-mapped or read again in each pass.
 """
 
 from wordvec_ca.corpus.collocations import find_phrases, save_phrases

@@ -1,9 +1,9 @@
-"""The cache: an encoded corpus on disk, found again when nothing has changed.
+"""Stores an encoded corpus on disk, and uses it again if nothing has changed.
 
-A cache directory holds ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv`` and
-``cache.json``, which records their source. A cache is used only if it is complete: each file is complete
-before it gets its name, and ``cache.json`` is written last. Before use, sizes and digests are compared: first
-of the ends of the files, then of their whole content.
+A cache directory contains ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv``,
+and ``cache.json``, which records what the ids were made from. A cache is used only if it is complete: each
+file is complete before it gets its name, and ``cache.json`` is written last. Before a cache is used, sizes
+and digests are compared: first digests of both ends of each file, then of its whole content.
 """
 
 from __future__ import annotations
@@ -47,32 +47,33 @@ from wordvec_ca.text import (
 TOKENS, VOCAB, RECORD = "tokens.i32", "vocab.tsv", "cache.json"
 
 TAGS = "documents.tags"
-"""The tags of each document, as JSON, if records name them."""
+"""File with the tags of each document, as JSON, if the records have tags."""
 
 STARTS = "documents.i64"
 """File with the beginnings of documents of several lines, and then their numbers (int64)."""
 
 CACHE_FORMAT = 3
-"""Increased when a new version would compute other ids for the same text."""
+"""Version of the ids; to be increased when new code computes other ids for the same text."""
 
 
 ATTEMPTS = 20
-"""Attempts to create a folder, which other runs may remove while it is empty."""
+"""Number of attempts to create a folder, since other runs may remove it while it is empty."""
 
 
 def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -> dict[str, Any]:
-    """Return everything that determines the ids; ``files`` is None if the files cannot be recognised.
+    """Return everything that determines the ids, as JSON values.
 
-    The options are listed by hand: some change nothing, and of others a digest or a version counts.
+    The options are listed by hand: some do not affect the ids, and for others a digest or a version is
+    needed.
 
     Parameters
     ----------
     files : TextFiles or None
-        The corpus, if it is made of files.
+        The files of the corpus; None if the corpus does not consist of files that can be recognised.
     options : TextOptions
-        How it is read.
+        How the corpus is read.
     vocab : Vocab or None
-        Words that were given; ``min_count`` and ``max_final_vocab`` then have no effect.
+        The vocabulary, if it was given; ``min_count`` and ``max_final_vocab`` then have no effect.
     """
     phrases = options.loaded_phrases()
     return {
@@ -122,9 +123,7 @@ _DAMAGE = (
 
 
 def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
-    """Return the cached encoding if it has the given recipe and is complete, or else the reason why it cannot
-    be used.
-    """
+    """Return a cached encoding if it is complete and has this recipe; otherwise why it cannot be used."""
     try:
         record = json.loads((directory / RECORD).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -138,8 +137,7 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
 
 
 def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] | str:
-    """Return a complete cache and a description of changes in its corpus; or the reason why it cannot be
-    used.
+    """Return a complete cache and a description of changes in its corpus, or why it cannot be used.
 
     Returns
     -------
@@ -177,7 +175,7 @@ def _change(files: list[dict[str, Any]], corpus: Any) -> str | None:
 
 
 def _whole_names(corpus: Any) -> dict[str, str]:
-    """Return name in the cache -> full name, for files of a corpus with secrets in their names."""
+    """Return a dict from names in the cache, which omit secrets such as passwords, to full names of files."""
     given = corpus if isinstance(corpus, list | tuple) else [corpus]
     names = [name for name in given if isinstance(name, str) and has_secrets([name])]
     return {showable_name(file): file for file in find_files(names)} if names else {}
@@ -218,7 +216,7 @@ def tokens(directory: Path) -> NDArray[np.int32]:
 
 
 def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
-    """Return which documents the lines of a cache are; None if they are not documents.
+    """Return the tags and rows of the documents in a cache; None if its lines are not documents.
 
     Raises
     ------
@@ -243,7 +241,7 @@ def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
 
 
 def starts(directory: Path) -> DocumentStarts | None:
-    """Return where documents of several lines begin in a whole cache; None if each line is by itself."""
+    """Return where documents of several lines begin in a cache; None if each line is independent."""
     record = json.loads((directory / RECORD).read_text("utf-8"))
     return None if record.get("starts") is None else _read_starts(directory)
 
@@ -265,18 +263,18 @@ def complete(
     tags: Iterable[Any] | None = None,
     starts: DocumentStarts | None = None,
 ) -> None:
-    """Write the rest of a new cache, after its ``tokens.i32``.
+    """Write the other files of a new cache, whose ``tokens.i32`` exists already.
 
     Parameters
     ----------
     directory : Path
         The cache.
     made : dict
-        The `recipe` by which it was made.
+        The `recipe` of the ids.
     encoding : Encoding
-        Its vocabulary, statistics and fingerprint.
+        Vocabulary, statistics and fingerprint.
     tags : iterable, optional
-        The tags of each document, if records name them.
+        The tags of each document, if the records have tags.
     starts : DocumentStarts, optional
         Where documents of several lines begin.
     """
@@ -299,7 +297,7 @@ def complete(
 
 
 def _parts(directory: Path) -> list[dict[str, Any]]:
-    """Return identifiers of the two large files that remain valid after the directory was copied or moved."""
+    """Return identifiers of the two large files. They stay the same if the directory is copied or moved."""
     parts = [_identity(os.fspath(directory / name)) for name in (TOKENS, VOCAB)]
     return [{key: part[key] for key in ("size", "ends")} for part in parts]
 
@@ -307,7 +305,7 @@ def _parts(directory: Path) -> list[dict[str, Any]]:
 def _identity(path: str) -> dict[str, Any]:
     """Return values that change when a file changes: its size, its time and a digest of both ends.
 
-    For a remote file, the identifier from its server.
+    For a remote file, return the identifier from its server.
     """
     if _is_remote(path):
         return url_identity(path)
@@ -332,15 +330,18 @@ def _is_remote(path: str) -> bool:
 
 
 def nameless_file(directory: Path) -> IO[bytes]:
-    """Open a temporary file that vanishes with the process, however that ends.
+    """Open a temporary file that the system removes when the process ends, even if it is killed.
 
-    Its folder is created if necessary, since another run that shared it may just have removed it.
+    The folder is created if necessary, since another run that uses the same folder may just have removed it.
     """
     for attempt in range(ATTEMPTS):
         try:
             directory.mkdir(parents=True, exist_ok=True)
             return tempfile.TemporaryFile(dir=directory)
-        except (FileNotFoundError, FileExistsError):  # removed between the two, or while mkdir looked
+        except (
+            FileNotFoundError,
+            FileExistsError,
+        ):  # another run removed the folder
             if attempt == ATTEMPTS - 1 or directory.exists():
                 raise
     raise AssertionError("the last attempt raises")
@@ -348,9 +349,10 @@ def nameless_file(directory: Path) -> IO[bytes]:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Lock a cache for this process, after waiting for others, since several runs may use the same directory.
+    """Wait until no other process has locked a cache, then lock it: several runs may use one directory.
 
-    The lock is held until the tokens are mapped; replacing the files later does no harm.
+    The lock is held until the tokens are mapped. If another run replaces the files later, the map stays
+    valid.
     """
     try:
         descriptor = os.open(directory, os.O_RDONLY)
@@ -364,7 +366,9 @@ def locked(directory: Path) -> Iterator[None]:
                 told = True
                 warnings.warn(f"another run is using the cache in {str(directory)!r}: waiting", stacklevel=3)
             time.sleep(0.05)
-        if os.fstat(descriptor).st_nlink == 0:  # removed before it was locked: the next one is another folder
+        if (
+            os.fstat(descriptor).st_nlink == 0
+        ):  # removed before it was locked: lock a new folder
             directory.mkdir(parents=True, exist_ok=True)
             with locked(directory):
                 yield
@@ -404,7 +408,7 @@ def directory_for(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def explaining_full_disk(directory: Path, bytes_needed: Callable[[], int | None]) -> Iterator[None]:
-    """Turn the error of a full disk into one that says how much room is needed."""
+    """Replace the error of a full disk by one that says how much space is needed."""
     try:
         yield
     except OSError as error:

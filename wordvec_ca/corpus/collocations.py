@@ -1,4 +1,4 @@
-"""Collocations: words that follow each other more often than by chance."""
+"""Finds collocations: words that follow each other more often than by chance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCORINGS = ("word2phrase", "npmi")
 THRESHOLDS = {"word2phrase": 100.0, "npmi": 0.5}
 
 _PAIRS_AT_ONCE = 1 << 23
-"""Pairs that are sorted in memory at a time."""
+"""Number of pairs that are sorted in memory at a time."""
 
 
 class Collocation(NamedTuple):
@@ -52,22 +52,22 @@ def find_phrases(
     Parameters
     ----------
     corpus : Corpus
-        As in ``encode_corpus``, but something that can be read twice.
+        As in ``encode_corpus``, but the corpus must be readable twice.
     options : TextOptions, optional
-        How it is read. Words and pairs rarer than ``min_count`` are not phrases; ``phrases`` are joined
-        first, so that longer ones are found.
+        How the corpus is read. Words and pairs rarer than ``min_count`` are not phrases. Known ``phrases``
+        are joined first, so that longer phrases are found.
     scoring : {"word2phrase", "npmi"}
         (n_ab - min_count) / (n_a n_b) * n, as in word2phrase.c (Mikolov et al. 2013, equation 6); or
         normalised pointwise mutual information, ln(p_ab / (p_a p_b)) / -ln p_ab, from -1 to 1 (Bouma 2009).
     threshold : float, optional
-        Least score; 100 for word2phrase, 0.5 for npmi.
+        Smallest score of a phrase; by default 100 for word2phrase, 0.5 for npmi.
     progress : callable, optional
         As in ``encode_corpus``.
 
     Returns
     -------
     list of Collocation
-        Phrases, without those of ``options.phrases``, by falling score, then by words.
+        New phrases (without ``options.phrases``), sorted by falling score, then by words.
 
     Raises
     ------
@@ -127,7 +127,9 @@ def find_phrases(
 def save_phrases(
     path: str | os.PathLike[str], found: Sequence[Collocation], before: Phrases | None = None
 ) -> None:
-    """Write a phrase file: ``words TAB score TAB count`` lines; lines of ``before`` have only words."""
+    """Write a phrase file of lines ``words TAB score TAB count``; phrases of ``before`` have only their
+    words.
+    """
     lines = [f"{' '.join(words)}\t{score:.6g}\t{times}\n" for words, score, times in found]
     new = {phrase.words for phrase in found}
     lines += [f"{' '.join(words)}\n" for words in (before.sequences if before else []) if words not in new]
@@ -136,12 +138,12 @@ def save_phrases(
 
 
 class PairRuns:
-    """Counts of 64-bit keys, in sorted runs in a file.
+    """Counts 64-bit keys on disk: sorted runs of keys in one file, which are merged at the end.
 
     Parameters
     ----------
     file : binary file
-        Temporary.
+        A temporary file.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -171,7 +173,7 @@ class PairRuns:
         self._waiting, self._n = [], 0
 
     def totals(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-        """Yield ascending keys and how often each was added, some at a time."""
+        """Yield arrays of ascending keys, and of the number of times each key was added."""
         if self._n:
             self._write()
         total = sum(self._lengths)

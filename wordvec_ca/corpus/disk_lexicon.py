@@ -1,8 +1,8 @@
-"""Types that do not fit into memory: sorted by hash into parts on disk, each of which fits.
+"""Counts types (different words) that do not fit into memory: their hashes choose parts on disk, which fit.
 
-A lexicon that has grown too large is scattered over 128 temporary files by the hashes of its words, so that
-the same word of any lexicon ends in the same part. Counts are added up part by part. The frequent types are
-gathered in a lexicon if they fit into memory; else the parts are sorted and merged into a file.
+A lexicon that has grown too large is scattered over 128 temporary files by the hashes of its words, so that a
+word has the same part in all lexicons. Counts are added up part by part. The frequent types are gathered in a
+lexicon if they fit into memory; else the parts are sorted and merged into a file.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from wordvec_ca.kernels import Lexicon, vocabulary_lines
 from wordvec_ca.machine import free_memory
 
 BITS = 7
-"""Bits of the hash that choose the part."""
+"""Number of bits of a word's hash that choose its part."""
 
 _AT_ONCE = 1 << 24
 
 MOST_MEMORY = 1 << 30
-"""Default bytes for words and counts, if four times as many are free."""
+"""Default number of bytes for words and counts, if four times as many are free."""
 
 
 def memory_for_types() -> int:
@@ -38,16 +38,16 @@ def memory_for_types() -> int:
 
 
 Owner = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""Number of a lexicon, ids of types in it, and ids of the same types in the part."""
+"""Number of a lexicon, ids of types in that lexicon, and ids of the same types in the part."""
 
 
 class SpilledTypes:
-    """Types of lexicons that were too large, on disk; to be closed.
+    """Types that were moved to disk from lexicons that had grown too large. Must be closed.
 
     Parameters
     ----------
     directory : path, optional
-        Where the temporary files are, without names; by default the system's directory for them.
+        Folder of the temporary files, which have no names; by default the system's.
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
@@ -103,19 +103,19 @@ class SpilledTypes:
             yield merged, owners
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts that occur, and how many types have each."""
+        """Return the distinct counts, and how many types have each of them."""
         types_of: dict[int, int] = {}
         for merged, _ in self.parts():
             for count, n in zip(*np.unique(merged.counts(), return_counts=True), strict=True):
-                if not count:  # a word that was joined wherever it occurs
+                if not count:  # a word of which each occurrence was joined into a phrase
                     continue
                 types_of[int(count)] = types_of.get(int(count), 0) + int(n)
         counts = np.array(sorted(types_of), dtype=np.int64)
         return counts, np.array([types_of[count] for count in counts.tolist()], dtype=np.int64)
 
     def gather(self, least: int, *, with_ids: bool) -> Lexicon:
-        """Return a lexicon of the types with at least this count; on request, record the ids of all types in
-        it.
+        """Return a lexicon of the types with at least this count; ``with_ids`` also stores the ids of all
+        types.
         """
         whole = Lexicon()
         ids: NDArray[np.int32] | None = None
@@ -128,7 +128,7 @@ class SpilledTypes:
             try:
                 os.posix_fallocate(
                     self._ids.fileno(), 0, max(4 * total, 4)
-                )  # or a full disk would be a SIGBUS
+                )  # otherwise a full disk would end the process with SIGBUS
             except OSError as error:
                 raise self._full(error) from error
             except AttributeError:  # not on this system
@@ -142,7 +142,7 @@ class SpilledTypes:
         return whole
 
     def ids(self, number: int) -> NDArray[np.int32]:
-        """Return the id in the gathered lexicon, or -1, of each type of a lexicon."""
+        """Return, for each type of a lexicon, its id in the gathered lexicon, or -1 if it is not there."""
         assert self._ids is not None
         begin, n = self._begins[number], self._sizes[number]
         return np.memmap(self._ids, dtype=np.int32, mode="r", offset=0)[begin : begin + n]

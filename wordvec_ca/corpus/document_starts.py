@@ -1,4 +1,4 @@
-"""Where documents of several lines begin in an encoded text."""
+"""Stores where documents of several lines begin in an encoded text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wordvec_ca.kernels import LINE_END
 
 BLOCK_TOKENS = 1 << 22
-"""Tokens that are looked at together."""
+"""Number of tokens that are searched at a time."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class DocumentStarts:
     Attributes
     ----------
     starts : ndarray of shape (n,), int64, ascending
-        The token with which a document begins, or continues after lines of others.
+        Positions of the tokens with which a document begins, or continues after lines of another.
     numbers : ndarray of shape (n,), int64
         Number of the document that begins there.
     """
@@ -36,7 +36,7 @@ class DocumentStarts:
         return len(np.unique(self.numbers))
 
     def of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of the documents that hold some places of the text."""
+        """Return the numbers of the documents that contain these positions of the text."""
         return self.numbers[np.searchsorted(self.starts, places, side="right") - 1]
 
     @property
@@ -57,14 +57,14 @@ class KeptTokens:
     Parameters
     ----------
     lines, numbers : sequence of int
-        The lines with which documents begin, ascending from 0 on, and their numbers.
+        The lines with which documents begin, ascending from 0, and the numbers of these documents.
     """
 
     def __init__(self, lines: Sequence[int], numbers: Sequence[int]) -> None:
         self._lines = np.array(lines, np.int64)
         self._numbers = np.array(numbers, np.int64)
         self._before = np.zeros(len(lines), np.int64)
-        self._read = self._kept = 0  # lines and tokens so far
+        self._read = self._kept = 0  # number of lines and of tokens so far
 
     def add(self, ids: NDArray[np.int32], final: NDArray[np.int32]) -> None:
         """Count the next block, given its provisional ids, with LINE_END after each line, and the final
@@ -78,7 +78,7 @@ class KeptTokens:
         self._kept += int(kept[-1]) if len(kept) else 0
 
     def starts(self, tokens: NDArray[np.int32]) -> DocumentStarts:
-        """Return where the documents begin in the encoded text; those without a token are left out."""
+        """Return where the documents begin in the encoded text. Documents without tokens are left out."""
         places = np.empty(len(self._before), np.int64)
         passed = first = 0
         for start in range(0, len(tokens), BLOCK_TOKENS):
@@ -86,6 +86,6 @@ class KeptTokens:
             last = int(np.searchsorted(self._before, passed + len(words)))
             places[first:last] = start + words[self._before[first:last] - passed]
             passed, first = passed + len(words), last
-        # of documents that begin with the same token only the last one has it
+        # if several documents begin at the same token, only the last one contains it
         kept = np.append(np.diff(self._before[:first]) > 0, True)[:first]
         return DocumentStarts(places[:first][kept], self._numbers[:first][kept])

@@ -1,4 +1,4 @@
-"""Which documents the lines of a text are: their tags, and their rows of parameters."""
+"""Maps the lines of a text to documents: to their tags and their rows of parameters."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from wordvec_ca.files import release_pages
 Tag = str | int
 
 FURTHER_TAG = -2
-"""Follows a line end among the tokens of a chunk, once for each tag of the document after the first."""
+"""Mark in the tokens of a chunk. It follows a line end, once for each further tag of the document."""
 
 BLOCK_TOKENS = 1 << 20
-"""Tokens whose line ends are counted together."""
+"""Number of tokens in a block whose line ends are counted at a time."""
 
 
 @dataclass(frozen=True)
 class DocumentTags:
-    """Which documents the lines of a text are.
+    """The documents of the lines of a text.
 
     Attributes
     ----------
     n : int
-        How many documents, or tags, there are.
+        Number of documents or, if there are tags, of tags.
     names : list of str and int, or None
-        The tag of each row; None if it is its number.
+        The tag of each row; None if each row's tag is its number.
     ends : ndarray of shape (n_lines,), int64, or None
-        Where the rows of a line end in ``rows``; None if the k-th line has the k-th row.
+        Where the rows of each line end in ``rows``; None if the k-th line has the k-th row.
     rows : ndarray, int64, or None
-        The rows of the first line, of the second, ...
+        The rows of the first line, then of the second, ...
     """
 
     n: int
@@ -44,14 +44,14 @@ class DocumentTags:
 
     @classmethod
     def of(cls, tags: Iterable[Sequence[Tag]], known: Sequence[Tag] | None = ()) -> DocumentTags:
-        """Return the documents of lines by their tags.
+        """Return the documents of lines, given the tags of each line.
 
         Parameters
         ----------
         tags : iterable of sequences of str and int
-            Those of each line; several documents may have the same tag.
+            The tags of each line; several documents may have the same tag.
         known : sequence, optional
-            Tags that have the first rows.
+            Tags that get the first rows.
 
         Raises
         ------
@@ -73,9 +73,9 @@ class DocumentTags:
         return cls(len(names), None if plain else names, np.array(ends, np.int64), np.array(rows, np.int64))
 
     def after(self, former: DocumentTags) -> DocumentTags:
-        """Return these documents with their rows after those of a model that is trained further.
+        """Return these documents with row numbers that continue those of a model that is trained further.
 
-        A tag that the model has keeps its row. If documents have only numbers in both, all are new.
+        A tag that the model has keeps its row. If neither side has tags, all documents are new.
         """
         if self.names is None and former.names is None:
             ends = np.arange(1, self.n + 1, dtype=np.int64) if self.ends is None else self.ends
@@ -91,7 +91,7 @@ class DocumentTags:
 
     @property
     def most(self) -> int:
-        """Largest number of tags of a document, at least 1."""
+        """Largest number of tags that a document has; at least 1."""
         if self.ends is None:
             return 1
         return max(1, int(np.diff(self.ends, prepend=0).max(initial=0)))
@@ -102,7 +102,7 @@ class DocumentTags:
         return self.n if self.ends is None else len(self.ends)
 
     def of_lines(self, first: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many rows each of n lines has, and these rows; a line without any has the row -1."""
+        """Return the numbers of rows of n lines, and the rows; a line without a row gets the row -1."""
         if self.ends is None or self.rows is None:
             return np.ones(n, np.int64), np.arange(first, first + n, dtype=np.int64)
         begin = int(self.ends[first - 1]) if first else 0
@@ -153,7 +153,7 @@ class DocumentLines:
 
     @cached_property
     def _lines_before(self) -> NDArray[np.int64]:
-        """The line ends before each block of tokens, and in all."""
+        """Number of line ends before each block of tokens; the last element is the total."""
         return np.cumsum([0, *(np.count_nonzero(block < 0) for block in self._blocks())])
 
     def _blocks(self) -> Iterator[NDArray[np.int32]]:
@@ -169,7 +169,7 @@ class DocumentLines:
         start : int
             Where the chunk begins in the text.
         tokens : ndarray of shape (n,), int32
-            The chunk; whole lines.
+            The chunk, which consists of whole lines.
         """
         block = start // BLOCK_TOKENS
         first = int(self._lines_before[block])

@@ -1,6 +1,4 @@
-"""Encodes a corpus as a memory-mapped file of word ids: the text is read once, counted and encoded at the
-same time.
-"""
+"""Encodes a corpus as a memory-mapped file of word ids. Its words are counted and encoded in one reading."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ __all__ = [
 
 
 class EncodedCorpus:
-    """A corpus as word ids on disk, made by `encode_corpus`; a context manager that closes itself.
+    """A corpus as word ids on disk, made by `encode_corpus`; a context manager that closes it.
 
     Attributes
     ----------
@@ -51,15 +49,15 @@ class EncodedCorpus:
     vocab : Vocab
     stats : CorpusStats
     fingerprint : str
-        Hexadecimal digest of tokens, vocabulary and tokeniser: equal if training would see the same.
+        Hexadecimal digest of tokens, vocabulary and tokeniser: equal if training would get the same input.
     directory : Path or None
-        Where ``tokens.i32``, ``vocab.tsv`` and ``cache.json`` are; None if they are not kept.
+        Folder of ``tokens.i32``, ``vocab.tsv`` and ``cache.json``; None if they are not kept.
     reused : bool
         Whether an earlier cache was used.
     reason : str
-        Why the text was read again, or what was reused.
+        Why the text was read again, or which files were reused.
     documents : DocumentTags or None
-        Which documents the lines are, if they are documents.
+        The documents of the lines, if the lines are documents.
     starts : DocumentStarts or None
         Where documents of several lines begin, if there are some (``group_by``, or a corpus of `Documents`).
     """
@@ -87,7 +85,7 @@ class EncodedCorpus:
         self.reason = reason
 
     def close(self) -> None:
-        """Release the tokens; unless they are kept, their space is free once no array refers to them."""
+        """Release the tokens. If the files are not kept, their space is freed once no array refers to it."""
         self.tokens = np.empty(0, dtype=np.int32)
 
     def __enter__(self) -> EncodedCorpus:
@@ -115,9 +113,9 @@ def encode_corpus(
     ----------
     corpus : path, list of paths, binary stream, or iterable
         A path or a list of paths: files (plain, gzip, bzip2, xz or zstd, recognised by content), directories,
-        patterns, or ``-`` for standard input; one sentence or paragraph a line. Or an open binary stream.
-        Or any other iterable, one-shot or not, of token lists (taken as they are) or of str lines. Or
-        `Documents`, whose lines are read and whose beginnings are kept.
+        patterns, or ``-`` for standard input; one sentence or paragraph a line. Or an open binary stream. Or
+        any other iterable, also one that can be iterated only once, of token lists (used unchanged) or of str
+        lines. Or `Documents`, whose lines are read; where each document begins is stored.
     options : TextOptions, optional
         How the text is read.
     vocab : Vocab or path, optional
@@ -164,7 +162,7 @@ def encode_corpus(
             starts=cache.starts(directory),
         )
 
-    if keep:  # it may be in a folder that cannot be written to
+    if keep:  # the cache may be in a folder that is not writable
         with cache.locked(directory):
             if not isinstance(found := kept(), str):
                 return found
@@ -212,7 +210,7 @@ def encode_corpus(
 def reopen_corpus(
     cache_dir: str | os.PathLike[str], corpus: Corpus | None = None
 ) -> tuple[EncodedCorpus, str | None] | None:
-    """Open what `encode_corpus` kept, without the text.
+    """Open the files that `encode_corpus` kept, without reading the text.
 
     Parameters
     ----------
@@ -267,7 +265,7 @@ def stream_corpus(
     Returns
     -------
     EncodedCorpus
-        Its ``tokens`` are a `TokenStream`; the fingerprint is that of the encoded corpus.
+        Its ``tokens`` are a `TokenStream`. Its fingerprint equals that of `encode_corpus`.
 
     Raises
     ------
@@ -311,14 +309,14 @@ def count_corpus(
 ) -> tuple[Vocab, CorpusStats]:
     """Count the words of a corpus. Parameters and errors as in `encode_corpus`.
 
-    Nothing is written, unless there are more different words than ``count_memory`` has room for: then there
-    are temporary files in the system's directory for them.
+    Nothing is written, unless the different words do not fit into ``count_memory``: then they go to temporary
+    files in the system's directory for these.
 
     Returns
     -------
     vocab : Vocab
     stats : CorpusStats
-        With ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
+        Statistics, with ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
     """
     options = _ready(options)
     reading = Reading(Source(corpus, options), options, None, progress)
@@ -334,7 +332,7 @@ def write_vocabulary(
 ) -> tuple[int, CorpusStats]:
     """Count the words of a corpus and write them to a file, even if they do not fit into memory.
 
-    Parameters and errors as in `encode_corpus`; ``output`` is what ``Vocab.load`` reads.
+    Parameters and errors are as in `encode_corpus`; ``Vocab.load`` reads the file ``output``.
 
     Returns
     -------

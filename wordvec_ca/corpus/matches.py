@@ -13,16 +13,16 @@ from wordvec_ca.errors import Option, OptionWarning
 from wordvec_ca.text import TOKENIZERS, nfc_word, tokenize, twins
 
 FEW = 0.1
-"""Share of words above which a cause is likely."""
+"""If a larger share of the words has a common property, that is the likely cause."""
 
 USUAL = 0.9
-"""Share of the tokens that are words of a vocabulary, usually, or more."""
+"""Usually at least this share of the tokens is in a vocabulary."""
 
 _LOOKED_AT = 50_000
 
 
 def warn_of_twins(vocab: Vocab, options: TextOptions) -> None:
-    """Warn if words are there in two normal forms of Unicode, and therefore twice."""
+    """Warn if words occur in two normal forms of Unicode, and therefore twice in the vocabulary."""
     if options.normalize != "none" or not (pairs := twins(vocab.words)):
         return
     composed, other = pairs[0]
@@ -39,7 +39,7 @@ def warn_of_twins(vocab: Vocab, options: TextOptions) -> None:
 
 
 def warn_of_phrases(phrases: Phrases, options: TextOptions) -> None:
-    """Warn that none of the phrases that were given occurs in the text."""
+    """Warn that none of the given phrases occurs in the text."""
     words = list(dict.fromkeys(chain.from_iterable(phrases.sequences)))
     reason = unmatched(words, options)
     if reason is None and options.tokenizer in TOKENIZERS:
@@ -56,7 +56,7 @@ def warn_of_phrases(phrases: Phrases, options: TextOptions) -> None:
 
 
 def warn_of_vocabulary(vocab: Vocab, options: TextOptions, kept: int, tokens: int) -> None:
-    """Warn if few tokens are words of a vocabulary that was given, and there is a reason."""
+    """Warn if few tokens are in the given vocabulary and a cause is likely."""
     if kept < USUAL * tokens and (reason := unmatched(vocab.words, options)) is not None:
         warnings.warn(
             OptionWarning(
@@ -68,7 +68,7 @@ def warn_of_vocabulary(vocab: Vocab, options: TextOptions, kept: int, tokens: in
 
 
 def unmatched(words: Sequence[str], options: TextOptions) -> tuple[str | Option, ...] | None:
-    """Return why words do not occur in a text, as pieces of a message; None if no cause is likely."""
+    """Return the likely cause why words do not occur in a text, as pieces of a message, or None."""
     words = words[:_LOOKED_AT]
     capitals = [word for word in words if word != word.lower()] if options.lowercase else []
     if len(capitals) > FEW * len(words):

@@ -10,10 +10,12 @@ PAIRS = 4_000
 """Largest number of pairs of neighbouring lines, and of distant lines, that are compared."""
 
 RARITY = 1e-3
-"""A word of this share of the text counts half in the vector of a line."""
+"""A word that makes up this share of the text has half weight in the vector of a line."""
 
 SURE, MUCH = 4.0, 0.02
-"""Standard errors, and difference of cosines, above which neighbouring lines are called more alike."""
+"""Neighbouring lines are more alike if the difference of cosines exceeds so many standard errors, and this
+value.
+"""
 
 
 class Likeness(NamedTuple):
@@ -22,7 +24,7 @@ class Likeness(NamedTuple):
     Attributes
     ----------
     near, far : float
-        Mean cosine of lines that follow each other, and of lines drawn at random from the same text.
+        Mean cosine of consecutive lines, and of lines drawn at random from the same text.
     error : float
         Standard error of the difference.
     """
@@ -33,7 +35,7 @@ class Likeness(NamedTuple):
 
     @property
     def dependent(self) -> bool:
-        """Whether lines that follow each other are clearly more alike."""
+        """Whether consecutive lines are clearly more alike than distant ones."""
         return self.near - self.far > max(MUCH, SURE * self.error)
 
     def caution(self, consequence: str) -> str:
@@ -53,14 +55,14 @@ def likeness_of_lines(
     Parameters
     ----------
     tokens : ndarray of shape (n_tokens,), int32
-        Rows of ``directions``, and -1 at the end of each line.
+        Row numbers of ``directions``, with -1 at the end of each line.
     labels : ndarray of shape (n_lines,)
-        Text of each line.
+        Number of the text that each line is from.
     directions : ndarray of shape (n_words, vector_size)
-        Of length one.
+        Word vectors of length one.
     counts : ndarray of shape (n_words,)
     seed : int
-        Seed of the draws.
+        Seed of the random sample.
     """
     rng = np.random.default_rng([seed, 0x6E656172])
     ends = np.flatnonzero(tokens < 0) + 1

@@ -22,9 +22,9 @@ from wordvec_ca.text import (
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions(TextFields):
-    """How text is split into tokens, and which words are kept; passed whole to all readers of text.
+    """How text is split into tokens, and which words are kept. All readers of text get this object.
 
-    The options of ``TrainConfig`` of these names, and:
+    It has the options of ``TrainConfig`` that concern text, and:
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class TextOptions(TextFields):
         Record where documents of several lines begin: ``blank-lines``, ``files``, ``lines:N`` or the name of
         a field of records, see `Documents`.
     workers : int, optional
-        Threads that tokenise; by default one per usable processor. The result does not depend on it.
+        Number of threads that tokenise; by default one per usable processor. It does not affect the result.
     block_bytes : int, default 2**20
         Approximate size of the blocks given to workers. The result does not depend on it.
 
@@ -77,17 +77,17 @@ class TextOptions(TextFields):
 
     @property
     def threads(self) -> int:
-        """Threads that tokenise."""
+        """Number of threads that tokenise."""
         return usable_cpus() if self.workers is None else self.workers
 
     @property
     def count_bytes(self) -> int | None:
-        """Bytes that words and counts may take, or None for the default."""
+        """Number of bytes that words and counts may take, or None for the default."""
         return None if self.count_memory is None else self.count_memory << 20
 
     @property
     def longest_line(self) -> int:
-        """Tokens after which a line is split."""
+        """Number of tokens after which a line is split."""
         return 2**62 if self.documents else sentence_file.MAX_SENTENCE
 
     def loaded_phrases(self) -> Phrases | None:
@@ -104,4 +104,4 @@ class TextOptions(TextFields):
 
 
 EVERY_WORD = TextOptions(min_count=1)
-"""The options of commands that only count: no word is dropped."""
+"""Options of commands that only count words: no word is dropped."""

@@ -1,4 +1,4 @@
-"""Phrases that are joined into one token each, as in new_york, while text is encoded."""
+"""Joins each phrase into one token, such as new_york, while text is encoded."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ LONGEST_PHRASE = 32
 
 
 class Phrases:
-    """Phrases to be joined by ``_``, from left to right; of several phrases that begin at a word, the longest
-    is joined.
+    """Phrases to join by ``_``, from left to right. If several begin at a word, the longest is joined.
 
     Parameters
     ----------
     sequences : iterable of tuples of str
-        The words of each phrase, at least two, as the tokeniser gives them.
+        The words of each phrase, at least two, in the form that the tokeniser returns.
 
     Attributes
     ----------
     sequences : list of tuple of str
-        In the order given, each once.
+        The phrases in the given order, each once.
     """
 
     def __init__(self, sequences: Iterable[tuple[str, ...]]) -> None:
@@ -41,7 +40,7 @@ class Phrases:
 
     @property
     def digest(self) -> str:
-        """Hexadecimal digest: equal if the same phrases are joined."""
+        """Hexadecimal digest, which is equal if the same phrases are joined."""
         text = "\n".join(sorted(" ".join(words) for words in self.sequences))
         return hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
 
@@ -56,8 +55,8 @@ class Phrases:
         Parameters
         ----------
         path : path
-            UTF-8 lines of words with a space between two; what follows a tab (score and count, as ``cawv
-            phrases`` writes them) is not read. Blank lines are skipped.
+            UTF-8 lines of words separated by spaces. Text after a tab (the score and count that ``cawv
+            phrases`` writes) is ignored. Blank lines are skipped.
 
         Raises
         ------

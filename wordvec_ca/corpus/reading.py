@@ -1,9 +1,10 @@
-"""One reading of a corpus: tokens to provisional ids while counting, then provisional ids to final ones.
+"""Reads a corpus once: tokens get provisional ids while words are counted, and final ids afterwards.
 
 The calling thread reads, decompresses and cuts the text into blocks; worker threads turn each block into
 provisional ids, each worker with a lexicon of its own; the ids go to a temporary file in the order of the
-text. When all is read the lexicons are merged, rare words dropped and the final ids written. The result does
-not depend on the number of workers, the size of the blocks, compression or how the text is spread over files.
+text. When the whole text has been read, the lexicons are merged, rare words dropped and the final ids
+written. The result does not depend on the number of workers, the size of the blocks, compression or how the
+text is spread over files.
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ if TYPE_CHECKING:
     from wordvec_ca.kernels import Renumbered, TextStats
 
 BYTES_PER_WORD = 200
-"""Approximate memory of a word while a vocabulary is built."""
+"""Approximate memory in bytes that a word takes while a vocabulary is built."""
 
 ReadingProgress = Callable[[int, int | None, int], None]
 FinalIds = Callable[[int], NDArray[np.int32]]
 
 
 class NoWords(DataError):
-    """A text cannot be trained on: it is empty, has no words, or has none of the vocabulary."""
+    """A text cannot be trained on: it is empty, has no words, or has no words of the vocabulary."""
 
 
 class Reading:
@@ -75,13 +76,14 @@ class Reading:
     options : TextOptions
         How it is read.
     vocab : Vocab, optional
-        The words, if they are given.
+        The vocabulary, if it is given.
     progress : callable, optional
         As in ``encode_corpus``.
     directory : path, optional
         Folder for words and counts beyond ``count_memory``.
     whole_lines : bool, default False
-        Keep each line of less than ``LONGEST_RUN`` bytes in one block; always so with phrases or a segmenter.
+        Keep each line of less than ``LONGEST_RUN`` bytes in one block. With phrases or a segmenter, this is
+        always done.
     """
 
     def __init__(
@@ -105,17 +107,21 @@ class Reading:
         self.whole_lines = whole_lines or phrases is not None or self.segments
         if vocab is not None:
             words_read = vocab.words
-            if phrases is not None:  # their parts must be seen even if they are not words of the vocabulary
+            if (
+                phrases is not None
+            ):  # parts of phrases need ids even if they are not in the vocabulary
                 parts = {word for sequence in phrases.sequences for word in sequence}
                 words_read = vocab.words + sorted(parts.difference(vocab.words))
-            self.lexicons = [Lexicon(words_read)]  # closed: all threads may read with it
+            self.lexicons = [
+                Lexicon(words_read)
+            ]  # it does not change any more, so all threads may use it
             if phrases is not None:
                 self.lexicons[0].look_up_parts(phrases.table)
         else:
             self.lexicons = [Lexicon() for _ in range(1 if source.token_lists else self.threads)]
         self._numbers = list(
             range(len(self.lexicons))
-        )  # of the lexicon in each place; each gets one for good
+        )  # number of the lexicon in each slot; a lexicon's number never changes
         self._next_number = count(len(self.lexicons))
         self._largest = (options.count_bytes or memory_for_types()) // len(self.lexicons)
         self._limits = options.min_count, options.max_final_vocab
@@ -138,7 +144,9 @@ class Reading:
         return vocab
 
     def parts(self) -> Generator[bytes]:
-        """Read everything; yield the types with their counts as records, part by part (`SpilledTypes`)."""
+        """Read everything; yield the types with their counts, as records, one part (`SpilledTypes`) at a
+        time.
+        """
         with closing(self._spilled):
             self._read_all()
             self._spill_all()
@@ -146,7 +154,7 @@ class Reading:
                 yield bytes(merged.ranked_records(1))
 
     def write_vocab(self, path: str | os.PathLike[str]) -> int:
-        """Read everything and write the vocabulary to a file, whatever its size; return its words."""
+        """Read everything, write the vocabulary, of any size, to a file, and return its number of words."""
         with closing(self._spilled):
             self._read_all()
             if not self._spilled:
@@ -231,7 +239,7 @@ class Reading:
         self.fingerprint = digest.hexdigest()
 
     def provisional(self) -> Iterator[NDArray[np.int32]]:
-        """Read everything; yield the ids of the given vocabulary as they are, ABSENT among them."""
+        """Read everything; yield ids of the given vocabulary, with ABSENT for words that are not in it."""
         with ThreadPoolExecutor(self.threads) as pool, prompt_exit(pool):
             for _, ids in self._read(pool):
                 yield ids
@@ -244,7 +252,7 @@ class Reading:
 
     @property
     def tags(self) -> DocumentTags | None:
-        """Which documents the lines that were read are; None if they are not documents."""
+        """The documents of the lines that were read; None if the lines are not documents."""
         if not self.options.documents:
             return None
         if self.options.tag_field is None:
@@ -255,7 +263,7 @@ class Reading:
         return begin_fingerprint(vocab, self.options.tokenizer, lowercase=self.options.lowercase)
 
     def _report_matches(self, vocab: Vocab) -> None:
-        """Report the share of given words and phrases that occur, and words that look the same."""
+        """Warn if few of the given words or phrases occur, or if different words look the same."""
         if self.vocab is None:
             warn_of_twins(vocab, self.options)
         if self.phrases is not None:
@@ -343,7 +351,7 @@ class Reading:
     def _ids(
         self, text: bytes, lexicon: Lexicon, segmenting: SegmentingProcesses | None
     ) -> tuple[NDArray[np.int32], TextStats]:
-        """Return the ids of a block of text and what was found in it."""
+        """Return the ids of a block of text and the statistics of the block."""
         every_line = self.options.documents or self.source.documents is not None
         if isinstance(text, TokenLines):
             return lexicon.read_text(bytes(text), False, False, every_line)
@@ -356,7 +364,7 @@ class Reading:
         return ids, found
 
     def _check_encoding(self) -> None:
-        """Refuse a text if too much of it could not be decoded; warn if some could not."""
+        """Raise an error if too much of a text could not be decoded; warn if a little could not."""
         bad = self._tally["repaired_utf8"]
         if not bad:
             return
@@ -394,12 +402,12 @@ class Reading:
         self._report()
 
     def _read_sentence(self, tokens: list[Any], number: int, ids: NDArray[np.int32]) -> None:
-        """Look up and count the words of a sentence; integers count as their decimal form."""
+        """Look up and count the words of a sentence; an integer becomes the word of its decimal digits."""
         lexicon = self.lexicons[0]
         try:
             try:
                 lexicon.read_tokens(tokens, ids)
-            except TypeError:  # the words before the first that is not a str are counted
+            except TypeError:  # the words before the first item that is not a str are counted already
                 first = next(i for i, token in enumerate(tokens) if not isinstance(token, str))
                 if not all(map(_is_word, tokens)):
                     raise
@@ -419,7 +427,7 @@ class Reading:
             self._spilled.add(self._numbers.pop(), self.lexicons.pop())
 
     def _add(self, text: bytes, found: TextStats) -> None:
-        """Add the counts of a block, and locate the first repair."""
+        """Add the counts of a block, and find the line of the first invalid sequence."""
         tally = self._tally
         begin = tally["text_bytes"]
         if found["repaired"] and not self._repaired_sample:
@@ -470,9 +478,9 @@ class Reading:
             ids: list[NDArray[np.int32] | None] = [None]
             for number in range(1, len(self.lexicons)):
                 ids.append(whole.absorb(self.lexicons[number]))
-                self.lexicons[number] = whole  # the memory of the other is free now
+                self.lexicons[number] = whole  # frees the memory of the other lexicon
             counts = whole.counts()
-            occurring = counts[counts > 0]  # others were joined wherever they occur
+            occurring = counts[counts > 0]  # all occurrences of the other words were joined into phrases
             least = max(1, lowest_count(occurring, *self._limits))
             words, kept, order = whole.rank(least)
             if not words:
@@ -488,7 +496,9 @@ class Reading:
         return vocab, final_of
 
     def _merge_spilled(self, *, with_ids: bool) -> tuple[Vocab, FinalIds]:
-        """Do the same with types on disk; memory holds only the types of one part and those that are kept."""
+        """Do the same as `_merge` with types on disk. Only the types of one part and the kept types are in
+        memory.
+        """
         self._spill_all()
         counts, types = self._spilled.counts()
         least = max(1, lowest_count(counts, *self._limits, types))
@@ -505,7 +515,9 @@ class Reading:
         words, kept, order = whole.rank(least)
         raw_types = int(types.sum())
         vocab = Vocab(words, kept, raw_tokens=int((counts * types).sum()), raw_types=raw_types)
-        target = np.full(len(whole) + 1, -1, dtype=np.int32)  # the last one is for what is not kept, -1
+        target = np.full(
+            len(whole) + 1, -1, dtype=np.int32
+        )  # the last, -1, is for types not kept
         target[order] = np.arange(len(order), dtype=np.int32)
         self.stats = replace(self.stats, raw_types=raw_types)
 
@@ -533,7 +545,7 @@ def _tokens(sentence: Any, number: int) -> list[Any]:
             f"sentence {number} of the corpus is a {type(sentence).__name__}, but it began with token lists; "
             "give either token lists or str lines"
         )
-    if hasattr(sentence, "as_py"):  # a list of Arrow
+    if hasattr(sentence, "as_py"):  # a list from Arrow
         sentence = sentence.as_py()
     try:
         return sentence if isinstance(sentence, list) else list(sentence)

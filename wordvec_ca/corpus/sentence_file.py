@@ -1,4 +1,4 @@
-"""Encoded lines: renumbered blocks joined, and long lines split."""
+"""Writes encoded lines: joins renumbered blocks, and splits long lines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from wordvec_ca.kernels import Renumbered
 
 MAX_SENTENCE = 10_000
-"""Tokens after which a line is split."""
+"""Number of tokens after which a line is split."""
 
 
 class SentenceFile:
-    """Joins renumbered blocks; splits long lines, also lines that continue across blocks.
+    """Joins renumbered blocks, and splits long lines, also those that continue in the next block.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class SentenceFile:
         self._every_line = every_line
         self.file = file
         self.digest = digest
-        self.open = 0  # tokens of the line that has not ended yet
+        self.open = 0  # number of tokens of the line that has not ended yet
         self.sentences = self.split = self.kept = 0
 
     def write(self, ids: NDArray[np.int32], found: Renumbered) -> None:
@@ -78,7 +78,7 @@ class SentenceFile:
 
 
 class ReadyIds:
-    """A buffer of ids that a SentenceFile writes and a reader takes."""
+    """A buffer to which a SentenceFile writes ids, and from which a reader takes them."""
 
     def __init__(self) -> None:
         self.parts: list[NDArray[np.int32]] = []
@@ -89,7 +89,7 @@ class ReadyIds:
             self.parts.append(np.frombuffer(data, dtype=np.int32))
 
     def take(self) -> NDArray[np.int32]:
-        """Return the ids that are ready, and forget them."""
+        """Return the ids that are ready, and empty the buffer."""
         ids = self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
         self.parts = []
         return ids

@@ -1,4 +1,4 @@
-"""What a user may call a corpus: files, a stream, lines, records or token lists."""
+"""Reads whatever a user passes as a corpus: files, a stream, lines, records or token lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Corpus = str | os.PathLike[str] | IO[bytes] | ReadText | Documents | Iterable[An
 
 
 class NumberedLines:
-    """The lines of documents one after the other, with a note of where each document begins.
+    """Yields the lines of documents one after the other, and stores where each document begins.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class NumberedLines:
     Attributes
     ----------
     lines, numbers : array of int64
-        The lines, counted from 0 on, with which another document begins or continues, and its number;
-        complete when all lines have been read.
+        The numbers, from 0, of the lines with which another document begins or continues, and the number of
+        that document. Complete once all lines have been read.
     """
 
     def __init__(self, documents: Documents) -> None:
@@ -63,7 +63,7 @@ class NumberedLines:
 
 
 def _are_words(names: Sequence[Any]) -> bool:
-    """Return whether strings that may be paths are rather the words of a sentence: none could be a file."""
+    """Return whether strings given as paths must be the words of a sentence, since none could be a file."""
     return len(names) > 1 and not any(
         not isinstance(name, str) or re.search(r"[\s./\\:*?\[-]", name) or os.path.exists(name)
         for name in islice(names, 1_000)
@@ -71,14 +71,14 @@ def _are_words(names: Sequence[Any]) -> bool:
 
 
 class Source:
-    """What a user may call a corpus: ``files``, or an iterable of lines, of records or of ``token_lists``.
+    """What a user passed as a corpus: ``files``, or an iterable of lines, of records or of ``token_lists``.
 
     Parameters
     ----------
     corpus : Corpus
         As in ``encode_corpus``.
     options : TextOptions
-        How it is read.
+        How the corpus is read.
 
     Attributes
     ----------
@@ -125,7 +125,9 @@ class Source:
                     f"is a list of words, and a corpus a list of sentences: [[{shown}], …]"
                 )
             self.files = TextFiles(find_files(corpus), *how)
-        elif isinstance(corpus, Mapping):  # of columns, or of splits: else its keys would be the text
+        elif isinstance(
+            corpus, Mapping
+        ):  # of columns or splits: its keys would be read as text
             keys = ", ".join(map(repr, list(corpus)[:20]))
             raise DataError(f"the corpus is a {type(corpus).__name__} with the keys {keys}; give one value")
         elif is_frame(corpus):
@@ -176,7 +178,7 @@ class Source:
         self.pieces = object_texts(records, fields, self.records)
 
     def text(self) -> Iterator[bytes]:
-        """Return the text, in pieces cut anywhere; not for token lists."""
+        """Statistics of a corpus, collected while it was read."""
         if self.files is not None:
             return self.files.pieces()
         pieces = self.pieces

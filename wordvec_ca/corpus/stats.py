@@ -30,10 +30,10 @@ class CorpusStats:
     lines : int
         Line ends in the text.
     sentences : int
-        Lines written: those with a kept word, after splitting.
+        Lines written: lines with a kept word, counted after long lines were split.
     raw_tokens, raw_types : int
-        Tokens and different words in the text (``raw_types`` is 0 if a vocabulary was given: only its words
-        were looked for).
+        Numbers of tokens and of different words in the text. ``raw_types`` is 0 if a vocabulary was given,
+        since other words are not counted then.
     kept_tokens, oov_tokens : int
         Tokens in and out of the vocabulary; they add up to ``raw_tokens``.
     split_lines : int
@@ -69,7 +69,7 @@ class CorpusStats:
     seconds_renumbering: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as a dict that JSON can hold."""
+        """Return the fields as a dict that can be written as JSON."""
         return asdict(self)
 
     @classmethod
@@ -89,7 +89,7 @@ class CorpusStats:
 
 
 class Encoding(NamedTuple):
-    """The data of an encoding besides the ids."""
+    """The data of an encoded corpus besides its ids."""
 
     vocab: Vocab
     stats: CorpusStats

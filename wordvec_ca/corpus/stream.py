@@ -1,4 +1,4 @@
-"""A corpus that is read again in every epoch: the ids that a cache would hold, without the cache."""
+"""Reads a corpus again in every epoch, and yields the ids that a cache would contain."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from wordvec_ca.corpus.stats import CorpusStats
 from wordvec_ca.errors import DataError
 
 OPENING = 20_000
-"""Tokens from the beginning that are kept in memory, to inspect attention after training."""
+"""Number of tokens at the beginning that stay in memory, to inspect attention after training."""
 
 
 class TokenStream:
-    """Word ids of a text that is never stored: each pass reads it again and must find the same.
+    """Word ids of a text that are never stored: each pass reads the text again, and must find the same ids.
 
     Parameters
     ----------
     begin : callable
-        Called at the beginning of each pass; returns a `Reading` with a given vocabulary, or raises a
-        DataError if it can see that the text is not what it was.
+        Called at the beginning of each pass. It returns a `Reading` with a given vocabulary, or raises a
+        DataError if it detects that the text has changed.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class TokenStream:
         Raises
         ------
         DataError
-            The text cannot be read any more, or is not what it was in the first pass.
+            The text cannot be read any more, or has changed since the first pass.
         """
         reading = self._begin()
         length = 0

@@ -1,4 +1,4 @@
-"""Corpora whose words are in the order of their first occurrence, and sentences that are Python objects.
+"""Encodes sentences that are Python objects; their words are ordered by first occurrence.
 
 Words of token lists may be any hashable objects (item ids, nodes of a graph), also empty strings.
 """
@@ -23,13 +23,13 @@ from wordvec_ca.corpus.source import Corpus
 from wordvec_ca.errors import DataError
 
 SENTENCES_AT_ONCE = 1_000
-"""Sentences that are looked up together: a few calls into Python for all of them."""
+"""Number of sentences looked up at a time, with a few calls into Python for all of them."""
 
 TOKENS_AT_ONCE = 1 << 22
-"""Tokens that are renumbered at a time."""
+"""Number of tokens that are renumbered at a time."""
 
 ABSENT = -2
-"""Placeholder id of an unknown word, until it is dropped."""
+"""Placeholder id of an unknown word until the word is dropped."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class ScannedCorpus:
     Attributes
     ----------
     words : list
-        In the order of their first occurrence.
+        The words in the order of their first occurrence.
     counts : ndarray of shape (n_words,), int64
-        How often each occurs.
+        How often each word occurs.
     tokens : ndarray of shape (n,), int32
-        Words, -1 after each sentence.
+        Word ids, with -1 after each sentence.
     sentences, raw_tokens : int
-        How many there are.
+        Numbers of sentences and of tokens.
     ids : ndarray of shape (n_words,), int64, or None
-        The number of each word in ``tokens``; None if that is its row.
+        The id of each word in ``tokens``; None if that is its row.
     raw_types : int, or None
-        Number of words including rare ones that were left out; None if none were.
+        Number of different words, including rare ones that were left out; None if none were left out.
     """
 
     words: list[Any]
@@ -72,10 +72,10 @@ class ScannedCorpus:
         index : mapping
             Word -> row.
         file : binary file, optional
-            Where the result is memory-mapped; by default it is in memory.
+            File in which the result is memory-mapped; by default the result is in memory.
         """
         rows = np.fromiter(map(index.get, self.words, repeat(ABSENT)), np.int32, len(self.words))
-        final = np.full(len(self.words) + 1, -1, np.int32)  # the last is for -1, the line ends
+        final = np.full(len(self.words) + 1, -1, np.int32)  # the last element is for -1, a line end
         final[slice(-1) if self.ids is None else self.ids] = rows
         if file is None:
             parts = [kept_tokens(final[part]) for part in self._whole_sentences()]
@@ -97,16 +97,17 @@ class ScannedCorpus:
 
 @dataclass(frozen=True)
 class ScannedDocuments:
-    """Documents with all their words, before any are chosen; see `ScannedCorpus` for what is not here.
+    """Documents with all their words, before a vocabulary is chosen; for other attributes see
+    `ScannedCorpus`.
 
     Attributes
     ----------
     tokens : ndarray of shape (n,), int32
-        Words, -1 after each document, also after an empty one.
+        Word ids, with -1 after each document, also after an empty one.
     tags : list of sequences of str and int
-        Those of each document.
+        The tags of each document.
     lengths : ndarray of shape (n_documents,), int64
-        Words of each.
+        Number of words of each document.
     """
 
     words: list[Any]
@@ -123,13 +124,13 @@ class ScannedDocuments:
 
     @property
     def raw_tokens(self) -> int:
-        """How many words they have."""
+        """Number of words of all documents."""
         return int(self.lengths.sum())
 
     def chosen(self, index: Mapping[Any, int]) -> NDArray[np.int32]:
         """Convert the tokens to rows of another list of words; tokens of other words are dropped."""
         rows = np.fromiter(map(index.get, self.words, repeat(ABSENT)), np.int32, len(self.words))
-        tokens = np.append(rows, np.int32(-1))[self.tokens]  # -1 is the last
+        tokens = np.append(rows, np.int32(-1))[self.tokens]  # index -1 is the last element
         return np.asarray(tokens[tokens != ABSENT], np.int32)
 
 
@@ -155,7 +156,7 @@ def scan_documents(documents: Iterable[tuple[Sequence[Hashable], Sequence[Any]]]
 
 
 class _Ids(dict[Any, int]):
-    """Ids of words; an unknown word has ABSENT."""
+    """Ids of words; an unknown word gets the id ABSENT."""
 
     def __missing__(self, word: Any) -> int:
         return ABSENT
@@ -167,7 +168,7 @@ def scan_token_lists(sentences: Iterable[Iterable[Hashable]]) -> ScannedCorpus:
     Parameters
     ----------
     sentences : iterable of iterables of hashable objects
-        A sentence of more than ``MAX_SENTENCE`` tokens counts as several.
+        The sentences. One of more than ``MAX_SENTENCE`` tokens is split into several.
     """
     ids: defaultdict[Any, int] = defaultdict()
     ids.default_factory = ids.__len__
@@ -197,9 +198,9 @@ def count_token_lists(
     Returns
     -------
     counts : Counter
-        In the order of first occurrence.
+        Word -> count, in the order of first occurrence.
     sentences, raw_tokens : int
-        How many there were.
+        Numbers of sentences and of tokens.
     """
     counts: Counter[Any] = Counter()
     n_sentences = raw_tokens = 0
@@ -226,9 +227,9 @@ def scan_text(
     corpus, cache_dir
         As in ``encode_corpus``; the tokens are memory-mapped from a file there that has no name.
     min_count : int, default 1
-        Leave out words that occur less often; that is faster than to choose later.
+        Leave out words that occur less often. This is faster than leaving them out later.
     workers : int, optional
-        Threads that read.
+        Number of threads that read.
 
     Raises
     ------
@@ -239,10 +240,12 @@ def scan_text(
     encoded = encode_corpus(corpus, options, cache_dir=cache_dir)
     tokens, vocab = encoded.tokens, encoded.vocab
     assert isinstance(tokens, np.ndarray)
-    first = np.zeros(len(vocab) + 1, np.int64)  # the last is for -1
+    first = np.zeros(len(vocab) + 1, np.int64)  # the last element is for -1
     for start in reversed(range(0, len(tokens), TOKENS_AT_ONCE)):
         part = tokens[start : start + TOKENS_AT_ONCE][::-1]
-        first[part] = np.arange(start + len(part) - 1, start - 1, -1)  # of several the last stays
+        first[part] = np.arange(
+            start + len(part) - 1, start - 1, -1
+        )  # the last assignment to a word stays
     order = np.argsort(first[:-1])
     words = vocab.words
     return ScannedCorpus(
@@ -262,15 +265,16 @@ def fingerprint(sentences: Iterable[Iterable[Hashable]]) -> int:
 
 
 class LiveTokens:
-    """Word ids of sentences that are looked up while threads train on them; each pass iterates again.
+    """Word ids of sentences, looked up while threads train on them. Each pass iterates over the sentences
+    again.
 
-    A pass may have other sentences than the one before, such as new random walks. There is no producer
+    A pass may yield other sentences than the previous one, such as new random walks. There is no producer
     thread: a thread that runs out of tokens looks up the next sentences, while the others continue.
 
     Parameters
     ----------
     sentences : iterable of iterables of hashable objects
-        Can be iterated as often as there are passes.
+        The sentences; iterated once for each pass.
     index : mapping
         Word -> row; other words are dropped.
     expected : int
@@ -290,7 +294,7 @@ class LiveTokens:
         self.raw_tokens = self.sentences = 0
 
     def __len__(self) -> int:
-        """Return about how many ids a pass has."""
+        """Return the approximate number of ids of a pass."""
         return self._expected
 
     def blocks(self) -> Generator[NDArray[np.int32]]:
@@ -305,10 +309,10 @@ class LiveTokens:
 
 
 def kept_tokens(tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return tokens without absent words and without the empty sentences that this leaves."""
+    """Return tokens without absent words, and without sentences that are empty then."""
     tokens = tokens[tokens != ABSENT]
     ends = tokens < 0
-    ends[1:] &= ends[:-1]  # of several in a row the first is enough, and at the beginning none
+    ends[1:] &= ends[:-1]  # of several line ends in a row, keep the first; keep none at the beginning
     return tokens[~ends] if ends.any() else tokens
 
 
@@ -335,11 +339,13 @@ def _words(sentence: Any) -> list[Hashable]:
             f"a sentence is a {type(sentence).__name__} with the keys {names}, which would be its words; "
             "give lists of words"
         )
-    return list(sentence.as_py() if hasattr(sentence, "as_py") else sentence)  # the latter is of Arrow
+    return list(
+        sentence.as_py() if hasattr(sentence, "as_py") else sentence
+    )  # Arrow has as_py
 
 
 def _look_up(batch: list[Sequence[Hashable]], ids: Mapping[Any, int]) -> tuple[NDArray[np.int32], int]:
-    """Return the ids of some sentences, -1 after each part of one, and how many tokens they have."""
+    """Return the ids of some sentences, with -1 after each part of a sentence, and their number of tokens."""
     if max(map(len, batch)) > MAX_SENTENCE:
         batch = [
             part[at : at + MAX_SENTENCE] for part in batch for at in range(0, len(part) or 1, MAX_SENTENCE)

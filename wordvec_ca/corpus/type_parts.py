@@ -1,7 +1,7 @@
-"""Words counted in parts by hash, so that many readers can count a text and few add their counts up.
+"""Counts words on several machines: each reader sorts its counts by hash into parts, which are then added up.
 
-Each reader scatters its types into the same parts. The same part of all readers is then merged by itself. The
-numbers of types by count determine which words are kept, and only those are gathered.
+All readers use the same parts, and the same part of all readers is merged by itself. The number of types with
+each count determines which words are kept, and only these are gathered.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def count_in_parts(
     directory: str | os.PathLike[str] | None = None,
     progress: ReadingProgress | None = None,
 ) -> tuple[list[int], CorpusStats]:
-    """Count the words of a text; write the types with their counts, part by part.
+    """Count the words of a text, and write the types with their counts, one part after the other.
 
     Parameters
     ----------
     corpus, options
-        As in ``encode_corpus``; no word is dropped.
+        As in ``encode_corpus``, but no word is dropped.
     out : binary file
-        Where the records of the types go.
+        File to which the types and counts are written.
     directory : path, optional
-        Where temporary files go; by default the system's directory for them.
+        Folder of the temporary files; by default the system's.
     progress : callable, optional
         As in ``encode_corpus``.
 
@@ -47,7 +47,7 @@ def count_in_parts(
     ends : list of int
         The byte at which each part ends.
     stats : CorpusStats
-        Statistics of this text; ``raw_types`` is 0, for types of several texts cannot be added up.
+        Statistics of this text. ``raw_types`` is 0, since numbers of types cannot be added up over texts.
     """
     reading = Reading(Source(corpus, options), options, None, progress, directory=directory)
     ends, end = [], 0
@@ -59,7 +59,7 @@ def count_in_parts(
 
 
 def merge_types(pieces: Iterable[bytes], least: int = 1) -> bytes:
-    """Add up the counts of the same part, of several texts; return the types with at least this count."""
+    """Add up the counts of one part over several texts; return the types with at least this count."""
     merged = Lexicon()
     for piece in pieces:
         merged.absorb_records(piece)
@@ -67,7 +67,7 @@ def merge_types(pieces: Iterable[bytes], least: int = 1) -> bytes:
 
 
 def types_by_count(records: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the counts that occur in merged records, ascending, and how many types have each."""
+    """Return the distinct counts in merged records, ascending, and how many types have each of them."""
     lexicon = Lexicon()
     lexicon.absorb_records(records)
     counts, types = np.unique(lexicon.counts(), return_counts=True)
@@ -77,14 +77,14 @@ def types_by_count(records: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]
 def least_count(
     parts: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], options: TextOptions
 ) -> tuple[int, int, int]:
-    """Return the count from which on words are kept, and the tokens and types of all parts.
+    """Return the smallest count of a kept word, and the numbers of tokens and types in all parts.
 
     Parameters
     ----------
     parts : iterable of (counts, types)
-        Of each part, see ``types_by_count``.
+        The result of ``types_by_count`` for each part.
     options : TextOptions
-        Its ``min_count`` and ``max_final_vocab`` decide.
+        The options; ``min_count`` and ``max_final_vocab`` are used.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def least_count(
 
 
 def gathered_vocab(parts: Iterable[bytes], raw_tokens: int, raw_types: int) -> Vocab:
-    """Return the vocabulary of merged parts from which rare words were dropped."""
+    """Return the vocabulary of all merged parts, from which rare words were dropped before."""
     whole = Lexicon()
     for records in parts:
         whole.absorb_records(records)

@@ -1,4 +1,4 @@
-"""The vocabulary: words with counts, in one fixed order, and its file."""
+"""The vocabulary: words with counts in a fixed order, and its file format."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ class NothingLeft(DataError):
 
 
 class Vocab:
-    """Words sorted by count (descending), equal counts by UTF-8 bytes (ascending).
+    """Words with their counts, sorted by descending count and, for equal counts, by ascending UTF-8 bytes.
 
     Parameters
     ----------
     words : sequence of str
         Distinct words, in any order.
     counts : array_like of int, shape (n_words,)
-        How often each occurs, >= 0.
+        How often each word occurs, >= 0.
     raw_tokens, raw_types : int, optional
-        Tokens and types of the text before rare words were dropped; by default those of the words given.
+        Numbers of tokens and types of the text before rare words were dropped; by default, of the given
+        words.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ class Vocab:
         words : sequence
             Distinct words.
         counts : array_like of int, shape (n_words,)
-            How often each occurs.
+            How often each word occurs.
         """
         vocab = cls([], [])
         vocab.words, vocab.counts = list(words), np.asarray(counts, np.int64)
@@ -133,13 +134,13 @@ class Vocab:
         min_count : int, default 1
             Drop words that occur less often.
         max_final_vocab : int, optional
-            Keep at most so many words by raising ``min_count`` as far as needed (as in gensim: words of equal
-            count are kept or dropped together, so the result may be smaller).
+            Keep at most this many words: ``min_count`` is raised as far as needed. As in gensim, words of
+            equal count are kept or dropped together, so fewer may remain.
 
         Returns
         -------
         Vocab
-            With the same ``raw_tokens`` and ``raw_types``.
+            The new vocabulary, with the same ``raw_tokens`` and ``raw_types``.
 
         Raises
         ------
@@ -158,12 +159,12 @@ class Vocab:
         Raises
         ------
         DataError
-            The file cannot be written; an older one is then still there.
+            The file cannot be written. An older file of this name is then unchanged.
         """
         save_lines(path, self.lines())
 
     def lines(self) -> Iterator[bytes]:
-        """Yield what `save` writes, some lines at a time."""
+        """Yield the content of the file that `save` writes, some lines at a time."""
         for start in range(0, len(self.words), 100_000):
             words = escape_lines(self.words[start : start + 100_000]).split("\n")
             counts = self.counts[start : start + 100_000].tolist()
@@ -223,9 +224,9 @@ def lowest_count(
     max_final_vocab: int | None,
     times: NDArray[np.int64] | None = None,
 ) -> int:
-    """Return the count from which on words are kept (see `Vocab.prune`); ``counts`` in any order.
+    """Return the smallest count of a kept word (see `Vocab.prune`); ``counts`` may be in any order.
 
-    If ``times`` is given, so many words have each count, and the counts ascend.
+    If ``times`` is given, it contains the number of words with each count, and the counts ascend.
     """
     if min_count < 0:
         raise ValueError(f"min_count must be 0 or more; got {min_count}")
@@ -234,7 +235,7 @@ def lowest_count(
     if max_final_vocab < 1:
         raise ValueError(f"max_final_vocab must be 1 or more, or None for no limit; got {max_final_vocab}")
     if times is not None:
-        above = np.cumsum(times[::-1])[::-1]  # words of at least each count
+        above = np.cumsum(times[::-1])[::-1]  # number of words with at least each count
         fits = np.append(counts[above <= max_final_vocab], counts[-1:] + 1)
         return (
             max(min_count, int(fits[0]))
@@ -253,7 +254,7 @@ def nothing_left(
     max_final_vocab: int | None,
     times: NDArray[np.int64] | None = None,
 ) -> NothingLeft:
-    """Return the error for a vocabulary in which no word is left; arguments as of `lowest_count`."""
+    """Return the error for a vocabulary in which no word is left; arguments as in `lowest_count`."""
     if len(counts) == 0:
         return NothingLeft("there is no word in the corpus")
     highest = int(counts.max())
@@ -274,7 +275,7 @@ def nothing_left(
 
 
 def _in_order(words: list[str], counts: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return words and counts in the order of a vocabulary, having looked for what it cannot hold."""
+    """Return words and counts in the order of a vocabulary; raise a DataError for invalid words or counts."""
     if len(counts) and int(counts.min()) < 0:
         i = int(np.argmin(counts))
         raise DataError(f"the count of {words[i]!r} is {counts[i]}; counts must be 0 or more")

@@ -19,7 +19,7 @@ from wordvec_ca.errors import DataError, Option, OutputExistsError
 def atomic_file(
     path: str | os.PathLike[str], *, overwrite: bool = True, follow_links: bool = True, private: bool = False
 ) -> Iterator[BinaryIO]:
-    """Open a new file for writing bytes; it gets the name ``path`` only when the block ends without an
+    """Open a new file for writing bytes. It gets the name ``path`` only if the block ends without an
     exception.
 
     The bytes go to a hidden temporary file in the same folder, which is flushed to the disk and
@@ -34,8 +34,8 @@ def atomic_file(
     overwrite : bool
         Whether an existing file may be replaced.
     follow_links : bool
-        Whether a symbolic link of that name is followed; else the file takes its place. Follow the links of
-        a user who names a file, but not those in a folder that others may have made.
+        Whether a symbolic link of that name is followed; otherwise the file replaces it. Follow links in
+        names that the user gives, but not links in a folder that others may have made.
     private : bool
         Whether only the owner may read the file.
 
@@ -59,7 +59,7 @@ def atomic_file(
         try:
             with open(target, "wb") as stream:
                 yield stream
-        except OSError as error:  # of a write, which does not know the name
+        except OSError as error:  # the error of a write does not contain the name
             if error.filename is not None or error.errno is None:
                 raise
             raise OSError(error.errno, error.strerror, str(target)) from error
@@ -84,7 +84,7 @@ def atomic_file(
         sync(temporary)
         os.replace(temporary, target)
     except OSError as error:
-        with contextlib.suppress(OSError):  # of a file system that is read-only
+        with contextlib.suppress(OSError):  # on a read-only file system
             temporary.unlink(missing_ok=True)
         if error.filename in (None, str(temporary)) and error.errno is not None:
             raise OSError(error.errno, error.strerror, str(target)) from error
@@ -106,8 +106,7 @@ def original_name(name: str) -> str:
 
 
 def take_lock(descriptor: int) -> bool | None:
-    """Lock an open file or folder, which shows other processes that this one is alive; the system releases
-    the lock when it ends.
+    """Lock an open file or folder until this process ends, so that others can tell that it is alive.
 
     Returns
     -------
@@ -127,7 +126,9 @@ def take_lock(descriptor: int) -> bool | None:
 
 
 def clear_temporary_files(folder: Path, prefix: str) -> None:
-    """Remove temporary files that no living process writes to; an empty one may be about to be locked."""
+    """Remove temporary files that no living process writes to, except empty ones, which may not be locked
+    yet.
+    """
     size = len(prefix) + 8 + len(".tmp")
     with os.scandir(folder) as entries:
         found = [e.path for e in entries if e.name.startswith(prefix) and len(e.name) == size]
@@ -142,15 +143,15 @@ def clear_temporary_files(folder: Path, prefix: str) -> None:
 
 
 def save_json(path: Path, record: Any) -> None:
-    """Write a record as JSON; the file appears whole or not at all, in the place of a symbolic link too."""
+    """Write a record as JSON, completely or not at all. A symbolic link of that name is replaced."""
     with atomic_file(path, follow_links=False) as file:
         file.write(json.dumps(record, indent=1).encode() + b"\n")
 
 
 def withdraw(path: Path) -> None:
-    """Remove an old file and flush the removal to the disk, before related files are replaced one by one.
+    """Remove a file, and flush the removal to the disk, before related files are replaced one by one.
 
-    The new file of this name is written last, so that old and new files are never seen together.
+    The new file of this name must be written last, so that a reader never combines old and new files.
     """
     if path.is_symlink() or path.exists():
         path.unlink()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 SMALLEST = 1 << 20
-"""Smallest file, in bytes, that is worth several threads."""
+"""Smallest size in bytes of a file for which several threads are worthwhile."""
 
 _AT_ONCE = 1 << 20
 
@@ -22,11 +22,11 @@ def bzip2_pieces(path: str, workers: int) -> Iterator[tuple[bytes, int]]:
     path : str
         A regular file.
     workers : int
-        Threads.
+        Number of threads.
     """
     try:
         from rapidgzip import IndexedBzip2File
-    except ImportError:  # no wheel for this machine
+    except ImportError:  # no wheel exists for this machine
         return
     size = os.path.getsize(path)
     if size < SMALLEST:

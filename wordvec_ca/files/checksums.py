@@ -10,22 +10,22 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files.atomic import atomic_file
 
 CHECKSUMS = "SHA256SUMS"
-"""Name of the file: a line ``checksum, two spaces, name`` for each file."""
+"""Name of the file of checksums. It has a line ``checksum, two spaces, name`` for each file."""
 
 
 def write_checksums(
     folder: Path, names: Iterable[str] | None = None, known: Mapping[str, str] | None = None
 ) -> None:
-    """Write the checksums of files that are directly in a folder, or update those of some of them.
+    """Write the checksums of all files directly in a folder, or update the checksums of some of them.
 
     Parameters
     ----------
     folder : Path
         The folder.
     names : iterable of str, optional
-        Files whose checksums are computed; those of other files are kept. By default all files.
+        Files whose checksums are computed, by default all; the checksums of other files are kept.
     known : mapping of str to str, optional
-        Name -> checksum of files that are those of another folder. Their checksums are taken from here.
+        Name -> checksum of files that are the same in another folder; these are not computed again.
     """
     known = known or {}
     files = [path.name for path in folder.iterdir() if path.is_file() and path.name != CHECKSUMS]

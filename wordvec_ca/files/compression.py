@@ -1,4 +1,4 @@
-"""Compressed files: recognised by their first bytes when read, by their suffix when written."""
+"""Reads compressed files, recognised by their first bytes, and writes them, chosen by their suffix."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         import zstandard
 
         damage += (zstandard.ZstdError,)
-        from isal.isal_zlib import IsalError  # of the gzip reader that xopen prefers
+        from isal.isal_zlib import IsalError  # an error of the gzip reader that xopen prefers
 
         damage += (IsalError,)
     except ImportError:
@@ -57,7 +57,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with xopen(path, "rb", format=kind, threads=0) as stream:
             yield stream
-    except DataError:  # of the reader: a file that ends early is an EOFError too
+    except DataError:  # readers also raise EOFError for a file that ends early
         raise
     except damage as error:
         raise DataError(
@@ -70,7 +70,7 @@ def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def compression_suffix(path: str | os.PathLike[str]) -> str | None:
-    """Return 'gz', 'bz2', 'xz' or 'zst' if that is the suffix of a file name, else None."""
+    """Return 'gz', 'bz2', 'xz' or 'zst' if a file name has that suffix, else None."""
     suffix = Path(path).suffix.lower().removeprefix(".")
     return suffix if suffix in _SUFFIXES else None
 
@@ -79,7 +79,7 @@ def compression_suffix(path: str | os.PathLike[str]) -> str | None:
 def compress_by_suffix(stream: BinaryIO, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Wrap an open file so that it is compressed according to the suffix of ``path``.
 
-    The bytes depend only on the content: names and times are not written.
+    The compressed bytes depend only on the content, since names and times are left out.
     """
     kind = compression_suffix(path)
     writer: Any

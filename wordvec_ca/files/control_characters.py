@@ -1,4 +1,4 @@
-r"""Untrusted text made safe to show: on a terminal, in JSON and in HTML.
+r"""Makes untrusted text safe to show on a terminal, in JSON and in HTML.
 
 A word of a model, a line of a text or the name of a file may hold characters that act instead of being
 shown: escape sequences that recolour, move or retitle a terminal (C0 and C1 control characters), marks that
@@ -34,7 +34,7 @@ def terminal_text(text: str, *, lines: bool = False) -> str:
     ----------
     text : str
     lines : bool, default False
-        Keep newlines and tabs; else they are escaped too, so that a word stays on its line.
+        Keep newlines and tabs. Otherwise they are escaped too, so that a word stays on its line.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def terminal_text(text: str, *, lines: bool = False) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    r"""Return a value as JSON in which the same characters are written as ``\u001b``.
+    r"""Return a value as JSON, with unsafe characters written as ``\u001b``.
 
     The JSON can be read back to the same value by every reader, and printed to a terminal.
 
@@ -55,10 +55,10 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
     value
         As for ``json.dumps``.
     indent : int, optional
-        Spaces for each level; without it all is one line.
+        Number of spaces per level; by default everything is on one line.
     """
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return _IN_LINES.sub(lambda match: json.dumps(match[0])[1:-1], text)  # the others are in strings
+    return _IN_LINES.sub(lambda match: json.dumps(match[0])[1:-1], text)  # other unsafe characters are in strings
 
 
 def html_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Tables as pandas data frames; pandas is loaded with the first one."""
+"""Makes pandas data frames; pandas is imported for the first one."""
 
 from __future__ import annotations
 

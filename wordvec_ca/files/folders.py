@@ -1,4 +1,4 @@
-"""Folders that are written completely or not at all, and never replace foreign files."""
+"""Writes folders completely or not at all, and never replaces other people's files in them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def replacing(
 ) -> Iterator[Path]:
     """Yield a new folder that gets the name of ``directory`` once it is complete and on disk.
 
-    Until then, and if anything fails, an older directory of that name is unchanged. A symbolic
-    link is followed. Only a directory that holds nothing but ``files`` is overwritten. The next process with
-    the same ``mark``, or none, removes folders of killed processes.
+    Until then, and if anything fails, an older directory of that name is unchanged. A symbolic link is
+    followed. A directory with other files than ``files`` is never overwritten. The next process with the same
+    ``mark`` (or also without one) removes folders that killed processes left.
 
     Raises
     ------
@@ -66,16 +66,16 @@ def replacing(
 def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator[Path]:
     """Yield a new folder whose files move to ``directory`` once all are complete and on disk.
 
-    Other files of ``directory`` are kept, and if anything fails, all files are unchanged. The file without
-    which the others are not read moves last, and an older one is removed first, so that old and new files are
-    never read together. Symbolic links are replaced, not followed.
+    Other files of ``directory`` are kept, and if anything fails, all files are unchanged. Readers need the
+    file ``last``. Its older version is removed first, and the new one moves last, so that a reader never
+    combines old and new files. Symbolic links are replaced, not followed.
 
     Parameters
     ----------
     directory : path-like
         Created if missing.
     last : str
-        Name of the file that moves last.
+        Name of the file that moves last; readers do not read the folder without it.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator
     directory.mkdir(parents=True, exist_ok=True)
     partial = directory / f".{last[:60]}.partial"
     try:
-        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        shutil.rmtree(partial, ignore_errors=True)  # left by a process that was killed
         partial.mkdir()
         yield partial
         files = sorted(partial.iterdir(), key=lambda file: file.name == last)
@@ -106,7 +106,7 @@ def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         if new:
-            with contextlib.suppress(OSError):  # it is not empty: all went well
+            with contextlib.suppress(OSError):  # not empty: the new directory is complete
                 directory.rmdir()
 
 
@@ -115,7 +115,9 @@ def _refused(directory: str | os.PathLike[str], error: OSError) -> DataError:
 
 
 def clear_leftovers(directory: str | os.PathLike[str], mark: str | None = None) -> None:
-    """Remove folders that a process left when it was killed while writing a model; restore an older model."""
+    """Remove folders of processes that were killed while writing a model; restore an older model if it was
+    moved.
+    """
     target = Path(os.path.realpath(directory))
     partial, former = _leftover_names(target, mark)
     if former.exists() and not target.exists():
@@ -129,14 +131,14 @@ def clear_leftovers(directory: str | os.PathLike[str], mark: str | None = None) 
 
 def _leftover_names(target: Path, mark: str | None) -> tuple[Path, Path]:
     """Return the hidden names of the incomplete new folder and of the older one."""
-    if mark is None:  # no longer than a name that is allowed may be
+    if mark is None:  # shortened to the length that file systems allow
         mark = f"{target.name[:60]}.{hashlib.blake2b(os.fsencode(target.name), digest_size=4).hexdigest()}"
     return target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
 
 
 @contextmanager
 def _held(folder: Path) -> Iterator[bool]:
-    """Lock a folder for the duration of the block; yields False if another process has locked it."""
+    """Lock a folder during the block; yield False if another process has locked it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:  # Windows opens no folders
@@ -149,7 +151,7 @@ def _held(folder: Path) -> Iterator[bool]:
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Exchange two folders in one step, so that neither name is ever missing; return whether it worked."""
+    """Exchange two folders in one step, so that both names always exist; return whether that was possible."""
     library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
     for name, here in (("renameat2", -100), ("renameatx_np", -2)):  # Linux, macOS
         if (call := getattr(library, name, None)) is not None:
@@ -204,7 +206,7 @@ def check_files(*paths: Path, overwrite: bool) -> None:
 
 
 def nearest_existing(folder: Path) -> Path:
-    """Return a folder if it exists, else its nearest existing parent."""
+    """Return a folder if it exists; otherwise its nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return folder

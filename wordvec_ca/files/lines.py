@@ -1,6 +1,6 @@
-r"""The lines of a text: in all packages they end with ``\n``, ``\r\n`` or ``\r`` only.
+r"""Splits text into lines. In all packages, only ``\n``, ``\r\n`` and ``\r`` end a line.
 
-Python's ``str.splitlines`` also ends them at eight other characters, among them U+2028 and the form feed.
+Python's ``str.splitlines`` also splits at eight other characters, among them U+2028 and the form feed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def whole_lines(pieces: Iterable[bytes], longest: int | None = None) -> Iterator
     pieces : iterable of bytes
         The text, cut anywhere.
     longest : int, optional
-        Largest length of a line; a longer line is cut just above it.
+        Largest length of a line in bytes; a longer line is cut off just above it.
     """
     waiting: list[bytes] = []
     length = 0

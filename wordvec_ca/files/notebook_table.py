@@ -1,4 +1,4 @@
-"""Displays of objects in notebooks: small tables as HTML, with bars, heat maps and curves."""
+"""Displays objects in notebooks as small HTML tables, with bars, heat maps and curves."""
 
 from __future__ import annotations
 
@@ -74,14 +74,15 @@ def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
 
 
 def content_words(words: Sequence[str], n: int) -> list[str]:
-    """Return some frequent content words: of three letters or more, and not the most frequent of all.
+    """Return some frequent content words: words of three letters or more that are not among the most
+    frequent.
 
     Parameters
     ----------
     words : sequence of str
-        Most frequent first.
+        All words, the most frequent first.
     n : int
-        How many at most.
+        Largest number of words to return.
     """
     long = [word for word in words[:10_000] if len(word) > 2 and word.isalpha()] or list(words[:n])
     begin = min(100, len(long) // 20)
@@ -107,7 +108,7 @@ def _cell(value: object) -> str:
 
 
 def _curve(values: Sequence[float]) -> str:
-    """Return a curve as SVG, between its first and last value; one value has no curve."""
+    """Return a curve as SVG between its first and last value as text; for a single value, only the text."""
     first, last = f"{values[0]:.4f}", f"{values[-1]:.4f}"
     if len(values) == 1:
         return first

@@ -1,4 +1,4 @@
-"""Arrays in ``.npy`` files: written block by block, with or without a known number of rows; mapped."""
+"""Writes arrays to ``.npy`` files block by block, also with an unknown number of rows, and maps them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files.atomic import atomic_file
 
 BLOCK_BYTES = 4 << 20
-"""Arrays are written in blocks of about this size: a memory map or a view is never copied whole."""
+"""Approximate size in bytes of the blocks in which arrays are written, so that no array is copied whole."""
 
 
 def write_npy(
@@ -34,9 +34,9 @@ def write_npy(
     array : ndarray
         Rows of any shape; may be a view or a memory map.
     dtype : dtype, optional
-        Type of the file; that of the array by default.
+        Type in the file; by default that of the array.
     row_shape : tuple of int, optional
-        Shape of a row in the file; as in the array by default.
+        Shape of a row in the file; by default that in the array.
     """
     kind = np.dtype(array.dtype if dtype is None else dtype)
     row_shape = array.shape[1:] if row_shape is None else row_shape
@@ -59,7 +59,7 @@ def write_npy_pieces(
 def release_pages(array: NDArray[Any] | None) -> None:
     """Return the memory of a mapped file to the system; written data are kept.
 
-    Mapped pages count as memory of the process although the file contains them too.
+    The system counts mapped pages as memory of the process, although it could read them from the file again.
     """
     found: Any = array
     while found is not None and not isinstance(found, mmap.mmap):
@@ -110,7 +110,7 @@ def write_npy_stream(
             file.write(np.ascontiguousarray(block, kind).data)
             n_rows += len(block)
         file.seek(0)
-        _write_header(file, (n_rows, n_columns), kind)  # of the same length: NumPy pads for more rows
+        _write_header(file, (n_rows, n_columns), kind)  # the new header has the same length, since NumPy pads it for more rows
         if file.tell() != begin:
             raise AssertionError(f"the header takes {file.tell()} bytes instead of {begin}")
     return n_rows
@@ -146,7 +146,7 @@ def map_npy(path: str | Path) -> NDArray[Any]:
         if offset + n_bytes > size:
             raise ValueError(f"shape {shape} of {dtype} takes {n_bytes} bytes, and {size - offset} are there")
         order: Literal["C", "F"] = "F" if fortran_order else "C"
-        if n_bytes == 0:  # nothing to map
+        if n_bytes == 0:  # an empty array cannot be mapped
             return np.zeros(shape, dtype, order)
         return np.memmap(path, dtype, "r", offset, shape, order)
     except OSError as error:
@@ -171,7 +171,7 @@ def read_npy_header(file: BinaryIO | IO[bytes]) -> tuple[tuple[int, ...], bool, 
         version = np.lib.format.read_magic(file)
         if version in _HEADER_READERS:
             return _HEADER_READERS[version](file)
-    except Exception as error:  # Python's tokeniser and parser raise many types
+    except Exception as error:  # Python's tokeniser and parser raise many types of errors
         raise ValueError(str(error).partition("\n")[0][:200]) from error
     raise ValueError(f"version {version} of the format")
 

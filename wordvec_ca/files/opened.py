@@ -1,7 +1,7 @@
-"""Files that are opened now and read later: reading then uses the file that was opened.
+"""Opens files now to read them later, even if their names refer to other files by then.
 
-While a server uses a model, a new one may replace it. If only names were kept, they would later lead to the
-new files, which do not fit the old vectors.
+While a server uses a model, a new model may replace it on disk. If only file names were kept, they would
+later refer to the new files, which do not fit the old vectors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from wordvec_ca.files.npy import map_npy
 T = TypeVar("T")
 
 ATTEMPTS = 5
-"""Attempts to read a folder that other processes replace meanwhile."""
+"""Number of attempts to read a folder while other processes replace its files."""
 
 
 class OpenedFile:
@@ -67,12 +67,12 @@ class OpenedFile:
         return content
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the content, since another process has not opened the file."""
+        """Pickle the content, since an open file cannot be sent to another process."""
         return {"_path": self._path, "_content": self.read()}
 
 
 class OpenedArray:
-    """An ``.npy`` that is mapped now; if it is missing or damaged, only using it raises an error.
+    """An ``.npy`` file that is mapped now. If it is missing or damaged, `get` raises the error.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class OpenedArray:
 def in_memory(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array in memory: the same array, or a copy if it is memory-mapped.
 
-    For pickling: joblib would send the name of the file, which may be another model by then.
+    This is needed for pickling: joblib would send the file's name, which may refer to another model later.
     """
     base: Any = array
     while isinstance(base, np.ndarray):
@@ -121,12 +121,12 @@ def in_memory(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_whole_folder(folder: Path, read: Callable[[], T]) -> T:
-    """Return what a function reads from several files of a folder, repeating it if one is replaced meanwhile.
+    """Return what a function reads from several files of a folder; repeat it if one was replaced meanwhile.
 
     Raises
     ------
     DataError
-        Files were replaced in each attempt, or the function raises it.
+        Files were replaced during each attempt, or the function raises the error.
     """
     for _ in range(ATTEMPTS):
         before = _states(folder)
@@ -142,7 +142,7 @@ def read_whole_folder(folder: Path, read: Callable[[], T]) -> T:
 
 
 def _states(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return identifiers that distinguish the files of a folder from others of the same names."""
+    """Return identifiers that change if files of a folder are replaced by others of the same names."""
     found = {}
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):

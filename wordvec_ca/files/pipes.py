@@ -20,7 +20,7 @@ def is_read_once(name: str | os.PathLike[str]) -> bool:
 
 
 def check_readable_again(name: str | os.PathLike[str]) -> None:
-    """Raise a DataError if a file that must be opened several times can be read only once."""
+    """Raise a DataError if a file can be read only once, for callers that read it several times."""
     if is_read_once(name):
         raise DataError(
             f"{os.fspath(name)!r} is a pipe or a device, and it is read more than once: write it to a "

@@ -1,4 +1,4 @@
-"""Remote files: URLs that fsspec supports (``s3://``, ``https://``), with repeated attempts."""
+"""Accesses remote files at URLs that fsspec supports (``s3://``, ``https://``), with repeated attempts."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _OF_CONNECTIONS = (
     "incompleteread",
     "slowdown",
 )
-"""Parts of the names of transient errors."""
+"""Words that occur in the class names of transient errors."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
-"""Seconds before the second attempt; each pause is twice as long as the one before, up to the longest."""
+"""Seconds before the second attempt, and longest pause; each pause is twice as long as the previous one."""
 
 WARN_EVERY = 30.0
-"""Seconds between two warnings of a server that does not answer."""
+"""Seconds between two warnings that a server does not answer."""
 
 _failing: dict[int, float] = {}
-"""Time of the first of the failed attempts of each thread."""
+"""For each thread that repeats a request, the time of its first failed attempt."""
 
 T = TypeVar("T")
 
@@ -54,12 +54,12 @@ def absolute_name(name: str) -> str:
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, as fsspec has it, and the path in it.
+    """Return fsspec's file system for a URL, and the path in it.
 
     Raises
     ------
     DataError
-        A package that it needs is not installed, or its scheme is unknown.
+        A package that the URL's scheme needs is not installed, or the scheme is unknown.
     """
     try:
         import fsspec
@@ -80,7 +80,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def patiently(action: Callable[[], T], place: str, patience: float) -> T:
-    """Return action(), repeating it with growing pauses while its errors are transient.
+    """Return action(), repeated with growing pauses while it raises transient errors.
 
     fsspec's file systems also retry, but each in its own way, only for seconds, and only for errors that it
     knows. This function does it in one way for all of them, and warns the user.
@@ -101,7 +101,7 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
         while True:
             try:
                 return action()
-            except Exception as error:  # each file system has errors of its own
+            except Exception as error:  # each file system raises errors of its own
                 now = time.monotonic()
                 first = first or now
                 if not is_transient(error) or now + pause > first + patience:
@@ -121,13 +121,13 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
 
 
 def seconds_away() -> float:
-    """Return for how long a server has not answered to which a thread of this process repeats requests."""
+    """Return for how many seconds the requests that threads of this process repeat have had no answer."""
     now = time.monotonic()
     return max((now - since for since in list(_failing.values())), default=0.0)
 
 
 def is_transient(error: BaseException | None) -> bool:
-    """Return whether an error is one of the connection, so that another attempt may succeed."""
+    """Return whether an error is due to the connection, so that another attempt may succeed."""
     while error is not None:
         if isinstance(error, DataError | FileNotFoundError | PermissionError):
             return False

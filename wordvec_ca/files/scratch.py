@@ -1,7 +1,7 @@
-"""Working arrays in files, with reserved disk space.
+"""Creates working arrays in files, with reserved disk space.
 
-A memory map of a sparse file gets its space page by page. On a full disk that ends the process with SIGBUS,
-without a message. So the space is reserved before the file is mapped.
+The system allocates the space of a mapped sparse file page by page. If the disk gets full, it ends the
+process with SIGBUS, without a message. So the space is reserved before the file is mapped.
 """
 
 from __future__ import annotations

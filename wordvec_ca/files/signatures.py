@@ -1,4 +1,4 @@
-"""First bytes of well-known formats, with advice on files that cannot be read."""
+"""Recognises well-known formats by their first bytes, and gives advice on files that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Signature(NamedTuple):
     ----------
     begins : bytes
     what : str
-        The format, with its article, as messages name it.
+        Name of the format in messages, with its article.
     compression : str
-        The usual suffix, if it is a compression that all readers support.
+        The usual suffix, if the format is a compression that all readers support; otherwise empty.
     is_text : bool
         Whether the reader of text accepts such files although they contain zero bytes.
     as_text, as_vectors : str
@@ -69,5 +69,5 @@ SIGNATURES = (
 
 
 def signature_of(head: bytes) -> Signature | None:
-    """Return the format of a file with this beginning; None if it is not one of these."""
+    """Return the format that the first bytes of a file show; None if they match no known signature."""
     return next((one for one in SIGNATURES if head.startswith(one.begins)), None)

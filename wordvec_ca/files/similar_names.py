@@ -17,7 +17,7 @@ def nearest_name(path: str) -> str:
     folder, name = os.path.split(path)
     try:
         entries = os.listdir(folder or ".")
-        # not the folder of a run beside its model: nobody reads it
+        # not the folder of a run beside its model, which users do not read
         here = sorted(name for name in entries if not name.startswith(".") and not name.endswith(".run"))
     except OSError:
         return ""

@@ -1,8 +1,8 @@
-"""The storage of a run: a folder of this machine, one that several machines see, or a URL.
+"""The storage of a run: a local folder, a folder that several machines share, or a URL.
 
-A run accesses it only through one `Storage`, which converts every fault to a `DataError` that names the file.
-fsspec alone is not enough: it does not write local files atomically, and each of its file systems raises
-different errors.
+A run accesses its storage only through one `Storage`, which turns every error into a `DataError` with the
+file's name. fsspec alone is not enough: it does not write local files atomically, and each of its file
+systems raises different errors.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from wordvec_ca.showable import has_secrets, showable
 T = TypeVar("T")
 
 ABSENT = (FileNotFoundError, NotADirectoryError)
-"""Errors of the system for a missing file; the second is raised if a parent in its path is a file."""
+"""Errors that the system raises for a missing file; the second one if a parent in its path is a file."""
 
 
 class Storage:
-    """A folder, by its path or by a URL that fsspec knows.
+    """A folder, named by its path or by a URL that fsspec supports.
 
     Parameters
     ----------
     place : path or URL
         Path or URL of the folder, which is created when something is written.
     patience : float, default 0
-        Seconds for which a failed call is repeated.
+        Number of seconds for which a failed call is repeated.
     """
 
     def __init__(self, place: str | os.PathLike[str], patience: float = 0.0) -> None:
@@ -59,8 +59,8 @@ class Storage:
         name : str
             Name of the file.
         content : bytes or callable
-            Content of the file, or a function that writes it to a stream; it is called again if the storage
-            fails meanwhile.
+            Content of the file, or a function that writes it to a stream. The function is called again if the
+            storage fails meanwhile.
         private : bool, default False
             Whether only the owner may read the file, if the storage has owners.
 
@@ -105,8 +105,7 @@ class Storage:
             return None
 
     def read_with(self, name: str, action: Callable[[IO[bytes]], T]) -> T:
-        """Call an action with a file opened for reading and return its result; repeat it if the storage fails
-        meanwhile.
+        """Return action(file) for a file opened for reading; repeat it if the storage fails meanwhile.
 
         Raises
         ------
@@ -185,7 +184,7 @@ class Storage:
         except (DataError, *ABSENT):
             raise
         except Exception as error:
-            if not (isinstance(error, OSError) or is_transient(error)):  # of the action, not of the storage
+            if not (isinstance(error, OSError) or is_transient(error)):  # an error of the action, not of the storage
                 raise
             reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             raise DataError(f"cannot {verb} {place!r}: {showable(reason, [place])}") from (

@@ -1,4 +1,4 @@
-"""Words and counts in a file: ``word TAB count``, one a line."""
+"""Reads files of words and counts, with a line ``word TAB count`` for each word."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wordvec_ca.files.compression import open_by_content
 from wordvec_ca.files.escapes import unescape
 from wordvec_ca.files.lines import split_lines
 
-_MOST_DIGITS = 15  # no count above the largest
+_MOST_DIGITS = 15  # larger counts are errors
 
 _LARGEST_COUNT = 2**53  # counts become float64 probabilities
 
@@ -26,8 +26,8 @@ def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[l
     path : path
         See `Vocab.load`.
     foreign : bool, default True
-        Whether a line may have a space instead of the tab, and a literal backslash. If false, a word may be
-        empty, as in other formats of vectors.
+        Whether a line may have a space instead of the tab, and backslashes that are not escapes. If false, a
+        word may be empty, as in other formats of vectors.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[l
     Raises
     ------
     DataError
-        As in `Vocab.load`; but a file may be empty.
+        As in `Vocab.load`, but the file may be empty.
     """
     return parse_words(_content(path), os.fspath(path), foreign=foreign)
 
@@ -51,7 +51,8 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 
 def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
-    """Return words and counts of a file that was read; arguments, results and errors as for `read_words`."""
+    """Return words and counts from the content of a file; arguments, results and errors as in `read_words`.
+    """
     regular = _regular_lines(data)
     try:
         text = data.decode("utf-8-sig")
@@ -77,7 +78,7 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
         elif "\\" in word:
             try:
                 word = unescape(word)
-            except ValueError:  # not written by us, and means what it says
+            except ValueError:  # not written by us: backslashes are literal
                 fits = fits and foreign
         # int() would also accept "1_000", " 7" and digits of other scripts.
         whole = count.isascii() and count.isdigit() and len(count) < 20 and int(count) <= _LARGEST_COUNT
@@ -94,7 +95,7 @@ class _RegularLines(NamedTuple):
     Attributes
     ----------
     words : bytes
-        A newline after each.
+        The words, with a newline after each.
     counts : ndarray of shape (n_words,), int64
     """
 
@@ -116,19 +117,17 @@ def _regular_lines(data: bytes) -> _RegularLines | None:
     for place in range(1, int(n_digits.max(initial=0)) + 1):
         rows = np.flatnonzero(n_digits >= place)
         digits = content[ends[rows] - place] - np.uint8(ord("0"))
-        if (digits > 9).any():  # what is below "0" has wrapped around
+        if (digits > 9).any():  # bytes below "0" have wrapped around to large numbers
             return None
         counts[rows] += digits.astype(np.int64) * 10 ** (place - 1)
     of_count = np.zeros(len(content), np.int8)
     of_count[tabs], of_count[ends] = 1, -1
-    np.cumsum(of_count, out=of_count)  # 1 from the tab to the newline
+    np.cumsum(of_count, out=of_count)  # 1 for bytes from the tab to the newline
     return _RegularLines(content[of_count == 0].tobytes(), counts)
 
 
 def _unescape_all(words: list[str]) -> bool:
-    """Undo the escapes in words, in place; return whether all of them are escapes that this package
-    writes.
-    """
+    """Undo the escapes in words, in place; return whether this package writes all of these escapes."""
     for i in [i for i, word in enumerate(words) if "\\" in word]:
         try:
             words[i] = unescape(words[i])

@@ -1,4 +1,4 @@
-"""What a set of vectors consists of, before it has methods: a table of words, rows and counts.
+"""The data of a set of vectors, without methods for similarity: a table of words, rows and counts.
 
 A model adds n-grams for unknown words, parts, the published form of its two matrices, attention to words,
 and models of resampled text. Readers of formats return a `VectorTable`, and writers take one.

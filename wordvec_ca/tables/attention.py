@@ -1,4 +1,4 @@
-"""Mean attention to a word over all places: one weight for each word of an attention model."""
+"""Computes one weight for each word of an attention model: its mean attention over all places."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.tables.parts import Part
 
 LogitsByPart = list[tuple[Part, np.ndarray, np.ndarray]]
-"""Each part with its logits K, of shape (n_words, columns), and s, of shape (n_places,)."""
+"""List of (part, its logits K of shape (n_words, columns), its logits s of shape (n_places,))."""
 
 BLOCK_BYTES = 4 << 20
-"""Approximate size of the blocks in which logits are read; they are read twice and never held as a whole."""
+"""Approximate size in bytes of the blocks in which logits are read, since all logits may not fit into memory.
+"""
 
 
 def mean_attention(
@@ -33,9 +34,9 @@ def mean_attention(
         K: one column for each place, one for all places, or none (attention by place alone: all weights
         are 1). May be a memory map.
     slot_logits : ndarray of shape (2 * window,), float32
-        s; all zero if places have none.
+        s; all zero if the logits do not depend on the place.
     counts : ndarray of shape (n_words,)
-        Occurrences of each word in the corpus.
+        Number of occurrences of each word in the corpus.
     clip : float
         ``K + s`` is limited to plus or minus this, as in training.
 

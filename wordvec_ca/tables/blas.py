@@ -1,4 +1,4 @@
-"""Matrix products on one thread."""
+"""Runs matrix products on one thread."""
 
 from __future__ import annotations
 

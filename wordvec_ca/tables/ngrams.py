@@ -22,23 +22,24 @@ END_OF_LINE = "</s>"
 
 
 class NgramIndex:
-    """Which row each n-gram has: an explicit list of n-grams, or fastText's buckets.
+    """Maps n-grams to rows, by an explicit list of n-grams or by fastText's buckets.
 
     Parameters
     ----------
     min_n, max_n : int
-        Characters of an n-gram, with the marks ``<`` and ``>``.
+        Smallest and largest number of characters of an n-gram, the marks ``<`` and ``>`` included.
     buckets : int
-        0: each n-gram has a row of its own (found by a hash of 64 bits); else each has the row of its bucket,
-        that is, of its hash modulo ``buckets``, as in fastText.
+        If 0, each n-gram has a row of its own, found by a hash of 64 bits. Otherwise the n-grams whose hashes
+        are equal modulo ``buckets`` share a row, as in fastText.
     keys : ndarray of shape (n,), uint64, or None
-        Hashes or buckets that have a row, in rising order; None for all buckets.
+        Hashes or buckets that have a row, ascending; None if all buckets have one.
     rows : ndarray of shape (n,), int32, or int
-        Their rows; of all buckets, the row of the first.
+        The row of each key; if all buckets have a row, the row of the first bucket.
     names : function that returns a list of bytes, optional
         The n-grams, in the order of their keys, if each has a row of its own.
     absent_count : bool, default True
-        Whether n-grams without a row count in means, as rows of zeros; not in fastText's pruned models.
+        Whether n-grams without a row count in means as rows of zeros. In fastText's pruned models they do
+        not.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class NgramIndex:
         Returns
         -------
         offsets : ndarray of shape (n_words + 1,), int64
-            Begin and end of the n-grams of each word in ``rows``.
+            The n-grams of word i are at ``offsets[i]`` to ``offsets[i + 1]`` in ``rows``.
         rows : ndarray of shape (n_ngrams,), int64
             -1 where an n-gram has no row.
         """
@@ -78,7 +79,8 @@ class NgramIndex:
         return np.append(0, np.cumsum(present))[offsets], rows[present]
 
     def shared_with(self, other: NgramIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of n-grams that another index has too, and their rows in it."""
+        """Return the positions of the n-grams that another index contains too, and their rows in the other.
+        """
         assert self.keys is not None
         if other.keys is None:
             return np.arange(len(self.keys)), other.rows + self.keys.astype(np.int64)
@@ -87,14 +89,14 @@ class NgramIndex:
 
 
 class NgramVectors:
-    """Vectors for any word from rows of n-grams.
+    """Computes vectors for any word from rows of n-grams.
 
     Parameters
     ----------
     index : NgramIndex, or a function that returns one
-        The row of each n-gram; read at the first use.
+        The row of each n-gram; a function is called at the first use.
     rows : ndarray of shape (n_rows, vector_size), float32
-        Possibly a memory map.
+        The rows; may be a memory map.
     source : object, optional
         The file of the n-grams, for writers that can copy it unchanged.
     to_published : callable, optional
@@ -119,9 +121,7 @@ class NgramVectors:
         return self._to_published is None
 
     def check_unpublished(self, name: str) -> None:
-        """Raise a DataError if the means of rows are not the published vectors; readers of some formats
-        compute vectors as such means.
-        """
+        """Raise a DataError if means of rows are not the published vectors, as readers of a format assume."""
         if not self.are_published:
             raise DataError(
                 f"readers of {name} make vectors of n-grams, and these vectors are in another form: read the "
@@ -148,8 +148,7 @@ class NgramVectors:
         return self._index if isinstance(self._index, NgramIndex) else self._index()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle all data, including data to be read later; rows that the source contains too are pickled
-        once.
+        """Pickle all data, also data not read yet. Rows that the source contains too are pickled only once.
         """
         shared = getattr(self.source, "inputs", None) is self.rows
         return {
@@ -165,11 +164,11 @@ class NgramVectors:
             self.rows = self.source.inputs
 
     def as_published(self, to_published: Callable[[], np.ndarray]) -> NgramVectors:
-        """Return the same n-grams for vectors in another form; see the class."""
+        """Return the same n-grams with another map to the published form (see the class)."""
         return NgramVectors(self._index, self.rows, self.source, to_published)
 
     def columns(self, columns: slice) -> NgramVectors:
-        """Return the same n-grams for some columns of their vectors."""
+        """Return the same n-grams with some columns of their vectors."""
         if self._to_published is None:
             return NgramVectors(self._index, self.rows[:, columns])
         return NgramVectors(self._index, self.rows, None, lambda: self._linear_map[:, columns])
@@ -192,7 +191,7 @@ class NgramVectors:
         return self._published(total / len(rows))
 
     def knows_each(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Return for each of some words whether ``vector`` gives one, shape (n_words,)."""
+        """Return for each word whether ``vector`` returns a vector, shape (n_words,)."""
         offsets, rows = self.index.rows_of(words)
         known = np.append(0, np.cumsum(rows >= 0))
         return known[offsets[1:]] > known[offsets[:-1]]
@@ -216,8 +215,8 @@ class NgramVectors:
         Parameters
         ----------
         buckets : int
-            Number of buckets, if each n-gram has its own row; a bucket gets the mean of the rows of its
-            n-grams.
+            Number of buckets, used if each n-gram has its own row: a bucket gets the mean of its n-grams'
+            rows.
 
         Returns
         -------
@@ -277,7 +276,7 @@ def keys_of(names: Sequence[bytes], buckets: int) -> NDArray[np.uint64]:
 def ngrams_of(words: Sequence[str], min_n: int, max_n: int, buckets: int) -> tuple[np.ndarray, ...]:
     """Return offsets, keys, places and lengths of the n-grams of words, as ``kernels.word_ngrams`` does.
 
-    Places are those in ``with_boundary_marks(words)``.
+    Places are positions in ``with_boundary_marks(words)``.
     """
     text, ends = with_boundary_marks(words)
     found: tuple[np.ndarray, ...] = word_ngrams(np.frombuffer(text, np.uint8), ends, min_n, max_n, buckets)
@@ -285,7 +284,7 @@ def ngrams_of(words: Sequence[str], min_n: int, max_n: int, buckets: int) -> tup
 
 
 def with_boundary_marks(words: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """Return words between ``<`` and ``>`` as one string of bytes, and where each ends."""
+    """Return all words, each between ``<`` and ``>``, as one string of bytes, and where each word ends."""
     pieces = [b"" if word == END_OF_LINE else b"<%b>" % encoded(word) for word in words]
     lengths = np.fromiter(map(len, pieces), np.int64, count=len(pieces))
     return b"".join(pieces), np.cumsum(lengths)

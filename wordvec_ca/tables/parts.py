@@ -1,6 +1,6 @@
-"""Vectors in parts: each part of the dimensions was trained with the words in its own ring of places.
+"""Parts of vectors: some dimensions, trained only with the context words in one ring of places.
 
-As text, parts are ``NAME:PLACES:DIMENSIONS`` with commas between them, as in ``near:1-2:50,far:3-20:50``.
+Users write parts as ``NAME:PLACES:DIMENSIONS``, separated by commas, such as ``near:1-2:50,far:3-20:50``.
 PLACES is ``3-20`` (from 3 to 20 words off the target), ``3-`` (from 3 to the end of the window) or ``2``
 (from 1 to 2); if it is left out, a part extends from the end of the part before it to the end of the window.
 Parts without DIMENSIONS share the remaining dimensions equally. So ``near:2,far`` are the two nearest places
@@ -33,9 +33,9 @@ class Part(NamedTuple):
     name : str
         ``''`` for a vector in one part.
     nearest, farthest : int
-        The ring: least and greatest distance from the target, on both sides.
+        The ring: smallest and largest distance from the target, on both sides.
     begin, end : int
-        The dimensions, ``end`` not included.
+        The dimensions from ``begin`` to ``end``, without ``end``.
     """
 
     name: str
@@ -51,13 +51,14 @@ class Part(NamedTuple):
 
     @property
     def offsets(self) -> list[int]:
-        """Return the places relative to the target, from left to right; attention has a logit for each."""
+        """Return the places relative to the target, from left to right; attention has a logit for each place.
+        """
         right = list(range(self.nearest, self.farthest + 1))
         return [-offset for offset in reversed(right)] + right
 
     @property
     def columns(self) -> slice:
-        """The columns of a matrix of vectors that are this part."""
+        """The columns of this part in a matrix of vectors."""
         return slice(self.begin, self.end)
 
     def __str__(self) -> str:
@@ -70,9 +71,9 @@ def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, 
     Parameters
     ----------
     text : str, optional
-        See above.
+        Parts in the form that the module's docstring describes.
     window : int
-        Context words on each side.
+        Number of context words on each side.
     vector_size : int
         Dimensions.
 
@@ -137,12 +138,13 @@ def _shared(sizes: Sequence[int | None], vector_size: int) -> list[int]:
 
 
 def written(parts: Sequence[Part]) -> str:
-    """Return parts as text with all numbers."""
+    """Return parts as text, with all places and dimensions filled in."""
     return ",".join(map(str, parts))
 
 
 def parts_of_record(record: Mapping[str, Any]) -> tuple[Part, ...]:
-    """Return the parts that the record of a model names (``config.json``); none if it has one part.
+    """Return the parts in the record of a model (``config.json``); an empty tuple if the vectors have one
+    part.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The published form: how vectors are computed from the two matrices that a model learns.
+"""Computes published vectors from the two matrices that a model learns.
 
 Training learns input rows W, from which words are predicted, and output rows O, which are predicted. Each
 form computes one vector from the two rows of a word::
@@ -38,7 +38,7 @@ OUTPUT_WEIGHT = 2.0
 docs/measurements/both-halves.md)."""
 
 BLOCK_ROWS = 8_192
-"""Rows computed at a time. The number is fixed because the last bits of a product may depend on it."""
+"""Number of rows computed at a time; fixed, since the last bits of a product may depend on it."""
 
 
 class Halves(NamedTuple):
@@ -49,14 +49,14 @@ class Halves(NamedTuple):
     inputs : ndarray of shape (n_words, vector_size), float32
         W; possibly a view or a memory map.
     outputs : ndarray of shape (n_words, n_vectors, vector_size), float32
-        O; of several vectors of a word, one for each place of the window, the mean counts.
+        O. If a word has several vectors, one for each place of the window, their mean is used.
     """
 
     inputs: np.ndarray
     outputs: np.ndarray
 
     def blocks(self, stop: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield rows of both, as two arrays of shape (n_rows, vector_size), float32."""
+        """Yield blocks of rows of both matrices: two arrays of shape (n_rows, vector_size), float32."""
         n_rows = len(self.inputs) if stop is None else min(stop, len(self.inputs))
         for start in range(0, n_rows, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, n_rows))
@@ -116,7 +116,7 @@ class FittedForm:
     halves : Halves
         The matrices; the form is fitted on their first ``FITTED`` rows.
     parts : sequence of slice, optional
-        Columns of the parts of the vectors; by default there is one.
+        Columns of each part of the vectors; by default there is one part.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class FittedForm:
 
     @one_blas_thread
     def with_means_of(self, halves: Halves) -> FittedForm:
-        """Return the form with the same components and the means of another model in the same space."""
+        """Return the form with the same components, but with the means of another model in the same space."""
         other = copy.copy(self)
         other._parts = [
             part._replace(mean=_sums(self.form, halves.columns(columns))[0])
@@ -195,7 +195,7 @@ def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (vector_size + 1, n_columns), float32
-        The last row is added to the product of a row with the others.
+        A row is multiplied by all rows of the map but the last, which is added.
     """
     rows = unit(np.asarray(inputs[:FITTED], np.float32)).astype(np.float64)
     targets = np.asarray(vectors[:FITTED], np.float64)
@@ -220,14 +220,16 @@ def _fitted(form: str, halves: Halves) -> _Fitted:
     if form != "both":
         return _Fitted(form, means)
     vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :size]
-    # of v and -v, which are equally good, the one whose largest number is positive: the same each time
+    # v and -v are equally good; choose the one whose largest number is positive, for the same result each
+    # time
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[largest, np.arange(size)] < 0, -1.0, 1.0)
     return _Fitted(form, means, np.asarray(vectors, np.float32))
 
 
 def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means, shape (2, vector_size), and for components the covariance of the first words."""
+    """Return the means, shape (2, vector_size), and the covariance of the first words if components need it.
+    """
     size = halves.inputs.shape[1]
     total, products, n_rows = np.zeros(2 * size), np.zeros((2 * size, 2 * size)), 0
     for inputs, outputs in halves.blocks(0 if form == "input" else FITTED):
@@ -242,6 +244,6 @@ def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Return rows at unit length; rows of zeros stay."""
+    """Return rows scaled to unit length; rows of zeros stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return np.asarray(rows / np.where(lengths > 0, lengths, np.float32(1))[:, None], np.float32)

@@ -1,8 +1,8 @@
-"""Models of resampled text, in the space of the published vectors: intervals are computed from them.
+"""Models of resampled text in the space of the published vectors, from which intervals are computed.
 
 ``cawv train --resamples K`` trains K models, each on a bootstrap sample of the lines or documents, turns them
-into one space and publishes their mean as an ordinary model directory. Beside it, in the same directory, it
-keeps the K models, with 8 bits a number::
+into one space and publishes their mean as an ordinary model directory. The same directory also contains the K
+models, with 8 bits a number::
 
     resamples.npy                         int8 (K, n_words, vector_size)
     resamples_scales.npy                  float32 (K, n_words): a row times its scale is the vector
@@ -30,7 +30,7 @@ ATTENTION_SLOTS = "resamples_attention_slots.npy"
 RESAMPLE_FILES = {CODES, SCALES, ATTENTION_CODES, ATTENTION_SCALES, ATTENTION_SLOTS}
 
 LARGEST = 127
-"""Of a code."""
+"""Largest absolute value of a code."""
 
 
 class EightBit(NamedTuple):
@@ -52,9 +52,7 @@ class EightBit(NamedTuple):
 
     @classmethod
     def empty(cls, n_models: int, n_rows: int, n_columns: int, path: Path | None = None) -> EightBit:
-        """Return zeros, to be filled by `put`; with a path they are on the disk, in files named by adding
-        suffixes to it.
-        """
+        """Return zeros, for `put` to fill. With ``path``, they are in files whose names begin with it."""
         shape, of_scales = (n_models, n_rows, n_columns), (n_models, n_rows)
         if path is None or 0 in shape:
             return cls(np.zeros(shape, np.int8), np.zeros(of_scales, np.float32))
@@ -64,7 +62,7 @@ class EightBit(NamedTuple):
         )
 
     def put(self, model: int, start: int, rows: np.ndarray) -> None:
-        """Store the rounded rows of a model, from row ``start`` on."""
+        """Round rows of a model, and store them from row ``start`` on."""
         place = slice(start, start + len(rows))
         scales = np.abs(rows).max(axis=1, initial=0.0) / np.float32(LARGEST)
         self.scales[model, place] = scales
@@ -133,7 +131,7 @@ class Resamples:
         return self._vectors.numbers(number)
 
     def rows(self, index: slice | np.ndarray) -> Resamples:
-        """Return some words of all models."""
+        """Return all models with only some of their words."""
         words = self.attention_words
         return Resamples(
             EightBit(self._vectors.codes[:, index], self._vectors.scales[:, index]),
@@ -142,7 +140,7 @@ class Resamples:
         )
 
     def columns(self, columns: slice) -> Resamples:
-        """Return some columns of all models, without attention."""
+        """Return all models with only some of their columns, without attention."""
         return Resamples(EightBit(self._vectors.codes[:, :, columns], self._vectors.scales))
 
     def save(self, folder: Path) -> None:
@@ -161,7 +159,7 @@ class Resamples:
         Raises
         ------
         DataError
-            The files are damaged, or not of this model.
+            The files are damaged, or belong to another model.
         """
         if not (folder / CODES).is_file():
             return None

@@ -1,4 +1,4 @@
-"""The table that readers return and writers take: words, vectors and, where known, counts."""
+"""The table that readers return and writers accept: words, vectors and, if known, counts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class VectorTable(NamedTuple):
         Returns the weight of each word in an attention model (of one part, given its name), see
         ``wordvec_ca.tables.mean_attention``.
     first_line : int, optional
-        Line of the first word, if only the file determines it.
+        Line of the first word in the file, where the format itself does not determine it.
     resamples : Resamples, optional
         Models of resampled text, if the model has them.
     """
@@ -59,7 +59,7 @@ class VectorTable(NamedTuple):
     resamples: Resamples | None = None
 
     def rows(self, index: slice | np.ndarray) -> VectorTable:
-        """Return the table of some of the words.
+        """Return the table with only some of the words.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class GrowingRows:
         self.n_rows = needed
 
     def finish(self) -> np.ndarray:
-        """Return the matrix of shape (n_rows, vector_size), cut to size."""
+        """Return the matrix, cut to its final shape (n_rows, vector_size)."""
         if self.n_rows < len(self._rows):
             self._rows.resize((self.n_rows, self._rows.shape[1]), refcheck=False)
         return self._rows
@@ -121,7 +121,7 @@ def row_blocks(vectors: np.ndarray, part: int = 1) -> Iterator[slice]:
 
 
 def check_unicode(words: Iterable[str], format_name: str, *, empty: bool = True) -> None:
-    """Check that all words can be written as UTF-8; unless ``empty``, that none is empty.
+    """Check that all words can be written as UTF-8 and, unless ``empty`` is true, that none is empty.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def check_unicode(words: Iterable[str], format_name: str, *, empty: bool = True)
 
 
 def show_word(word: str | bytes, limit: int = 60) -> str:
-    """Return a word as a short quoted string for a message; bytes that are not UTF-8 as escapes."""
+    """Return a word as a short quoted string for a message; bytes that are not UTF-8 are escaped."""
     shown = repr(word)
     if isinstance(word, bytes):
         with contextlib.suppress(UnicodeDecodeError):
@@ -217,7 +217,7 @@ def warn_of_nonfinite(words: list[str], vectors: np.ndarray, source: str) -> int
     n_bad = 0
     first = -1
     for rows in row_blocks(vectors):
-        # a sum is finite unless a member is not (or it overflows: then look closely)
+        # a sum is finite unless a number is not, or unless it overflows: then check each number
         with np.errstate(over="ignore", invalid="ignore"):
             suspects = np.flatnonzero(~np.isfinite(vectors[rows].sum(axis=1, dtype=np.float64)))
         if len(suspects):

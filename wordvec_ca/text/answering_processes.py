@@ -1,9 +1,9 @@
 """A pool of processes that answer requests, for work that Python's threads cannot do in parallel or that may
 crash.
 
-``concurrent.futures`` ends the whole pool when one process dies; here only the request that killed it is
-lost. A request is bytes, preceded by their length. An answer also has a first byte that tells an answer from
-an error message.
+``concurrent.futures`` ends the whole pool when one process dies; here only the request that killed the
+process is lost. A request is a number of bytes, preceded by their length. So is an answer, and its first byte
+says whether it is an answer or an error message.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class AnsweringProcesses:
         Raises
         ------
         NoAnswerError
-            The process could not answer; the message is that of the process.
+            The process could not answer the request; the message is the one that the process sent.
         EndedError
-            The process died of the request.
+            The process died while it worked on the request.
         DataError
             No process can be started.
         """
@@ -129,13 +129,13 @@ class AnsweringProcesses:
             if pipe is not None:
                 try:
                     pipe.close()
-                except OSError:  # what was not yet written to it
+                except OSError:  # requests that were not yet written to it
                     pass
         self._all.discard(process)
 
 
 def answer_requests(prepare: Callable[..., Callable[[bytes], bytes]]) -> None:
-    """Answer the requests on standard input until there are no more: the main function of such a process.
+    """Answer the requests on standard input until it ends: the main function of an answering process.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def answer_requests(prepare: Callable[..., Callable[[bytes], bytes]]) -> None:
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C goes to all processes of the terminal; the parent ends this one
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a function prints is not an answer
+    os.dup2(2, 1)  # what a user's function prints must not be taken for an answer
     serve(prepare, sys.stdin.buffer, answers)
 
 

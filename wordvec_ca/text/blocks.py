@@ -17,24 +17,24 @@ LONGEST_RUN = 1 << 24
 
 
 class TokenLines(bytes):
-    """Text whose tokens are known: a space between two, a sentence a line.
+    """Text that is already split into tokens: one sentence a line, one space between tokens.
 
-    It comes from lists of words, so it is neither tokenised further nor lower-cased.
+    Such text is made from lists of words. It is neither tokenised again nor lower-cased.
     """
 
     @classmethod
     def of(cls, sentence: Sequence[str]) -> TokenLines:
-        """Return a sentence as a line; no token may be empty or hold ASCII white space."""
+        """Return a sentence as one line. No token may be empty or contain ASCII white space."""
         return cls(" ".join(sentence).encode("utf-8", "surrogatepass") + b"\n")
 
 
 class ReadText:
-    """Text that has been read, in pieces; `TextFiles` takes it like a file.
+    """Pieces of text that are in memory already; `TextFiles` accepts them in place of a file.
 
     Parameters
     ----------
     name : str
-        For messages.
+        Name of the text in messages.
     pieces : iterator of bytes
         UTF-8 text and `TokenLines`; can be read once.
     """
@@ -46,7 +46,7 @@ class ReadText:
 def line_pieces(lines: Iterable[Any], *, documents: bool = False) -> Iterator[bytes]:
     """Yield str lines as UTF-8, each with a line end; DataError names a line that is not Unicode text.
 
-    With ``documents``, each stays one line.
+    With ``documents``, line ends inside an item become spaces, so that each item stays one line.
     """
     for number, line in enumerate(lines, 1):
         if not isinstance(line, str):
@@ -69,10 +69,11 @@ def cut_into_blocks(
 ) -> Iterator[bytes]:
     """Join pieces of text and cut them into blocks of about ``size`` bytes.
 
-    A block ends after a line end; within a line longer than a block, after white space; within more than
-    ``LONGEST_RUN`` bytes without white space, after ``LONGEST_RUN`` bytes. So tokens do not depend on
-    ``size``. With ``whole_lines``, lines shorter than ``LONGEST_RUN`` bytes are not cut, and the cuts of
-    longer ones do not depend on ``size`` either. Each piece of `TokenLines` becomes a block of the same type.
+    A block ends after a line end. A line longer than a block is cut after white space, and a stretch of more
+    than ``LONGEST_RUN`` bytes without white space is cut after ``LONGEST_RUN`` bytes. So the tokens do not
+    depend on ``size``. With ``whole_lines``, lines shorter than ``LONGEST_RUN`` bytes are not cut, and the
+    cuts of longer ones do not depend on ``size`` either. Each piece of `TokenLines` becomes a block of the
+    same type.
     """
     for kind, group in groupby(pieces, type):
         for block in _cut_into_blocks(group, min(size, LONGEST_RUN), whole_lines=whole_lines):
@@ -116,6 +117,6 @@ def _cut(text: bytes, n: int) -> int:
     cut = cut_point(text, n)
     if cut or len(text) <= LONGEST_RUN:
         return cut
-    while n > LONGEST_RUN - 3 and text[n] & 0xC0 == 0x80:  # not inside a character
+    while n > LONGEST_RUN - 3 and text[n] & 0xC0 == 0x80:  # never cut inside a character
         n -= 1
     return n

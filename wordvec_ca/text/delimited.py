@@ -16,7 +16,9 @@ from wordvec_ca.text.encodings import KEEP, from_utf8
 from wordvec_ca.text.records import RecordTexts, fields_to_read
 
 LONGEST_CELL = 1 << 24
-"""Characters of a cell above which the run ends: most likely a quotation mark that is never closed."""
+"""Largest number of characters in a cell. A longer cell is an error: most likely a quotation mark is never
+closed.
+"""
 
 _CLOSE = "close it or, if it belongs to the text, double it and put the whole cell in quotation marks"
 
@@ -26,7 +28,7 @@ _ALL = "\t,;|"
 
 @contextmanager
 def long_cells() -> Iterator[None]:
-    """Let the reader of `csv` take cells of up to `LONGEST_CELL` characters within the block."""
+    """Within the block, let the `csv` reader accept cells of up to `LONGEST_CELL` characters."""
     longest = csv.field_size_limit()
     csv.field_size_limit(max(longest, LONGEST_CELL))
     try:
@@ -36,7 +38,7 @@ def long_cells() -> Iterator[None]:
 
 
 def table_suffix(path: str) -> str | None:
-    """Return the suffix .csv, .tsv or .tab of a file, compressed or not; else None."""
+    """Return the suffix .csv, .tsv or .tab of a file, compressed or not; None for other files."""
     name = path.lower()
     for packed in (".gz", ".bz2", ".xz", ".zst"):
         name = name.removesuffix(packed)
@@ -45,7 +47,8 @@ def table_suffix(path: str) -> str | None:
 
 
 def delimiter_of(head: bytes, fields: Sequence[str], suffix: str | None) -> str | None:
-    """Return the delimiter of cells in a file with this beginning, or None if it is not such a table.
+    """Return the delimiter of the cells in a table, or None if the file is not a table with one of these
+    columns.
 
     Parameters
     ----------
@@ -60,13 +63,13 @@ def delimiter_of(head: bytes, fields: Sequence[str], suffix: str | None) -> str 
 
 
 def columns(head: bytes, suffix: str) -> list[str]:
-    """Return the names of the columns of a file with this beginning."""
+    """Return the names of the columns of a table, given the beginning of its file."""
     return max((_rows(head, mark, 1)[0] for mark in _BY_SUFFIX[suffix]), key=len)
 
 
 def likely_text(head: bytes, suffix: str) -> str | None:
-    """Return the name of the column with the longest cells in a file with this beginning; None if it has
-    none.
+    """Return the name of the column whose cells at the beginning of the file are longest; None without
+    columns.
     """
     rows = max((_rows(head, mark, 50) for mark in _BY_SUFFIX[suffix]), key=lambda rows: len(rows[0]))
     header = rows[0]
@@ -81,7 +84,7 @@ def _has(head: bytes, fields: Sequence[str], mark: str) -> bool:
 
 
 def _rows(head: bytes, mark: str, most: int) -> list[list[str]]:
-    """Return the first rows; at least one, perhaps empty."""
+    """Return the first rows; at least one, which may be empty."""
     lines = io.StringIO(from_utf8(head), newline=None)
     rows: list[list[str]] = []
     with suppress(csv.Error):
@@ -103,7 +106,7 @@ def cell_texts(
     fields : sequence of str
         Names of the columns.
     delimiter : str
-        Between cells.
+        Character between cells.
     name : str
         The file, for messages.
     records : Counter
@@ -151,7 +154,7 @@ def _closed_rows(pieces: Iterable[bytes], delimiter: str, name: str) -> Iterator
     begin = 1
     try:
         for row in rows:
-            if ended:  # a whole row is yielded before the reader takes the line after it
+            if ended:  # the reader yields a whole row before it takes the line after it
                 opened = rows.line_num - row[-1].removesuffix("\n").count("\n")
                 raise DataError(
                     f"{name}, line {opened}: a quotation mark opens there and is not closed before the end "

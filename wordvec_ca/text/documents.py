@@ -18,7 +18,7 @@ from wordvec_ca.text.records import Records, field_names
 from wordvec_ca.text.sources import find_files
 
 BLANK_LINES, FILES, LINES = "blank-lines", "files", "lines"
-"""Ways to separate documents, besides the name of a field."""
+"""Ways to separate documents; the other way is by the name of a field."""
 
 WAYS = BLANK_LINES, FILES, LINES
 
@@ -56,7 +56,7 @@ def check_group_by(group_by: str, field: str | Sequence[str] | None) -> tuple[st
 
 
 class Documents:
-    """A text as documents of several lines.
+    """A text as a sequence of documents, each of several lines.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class Documents:
     group_by : str, optional
         ``blank-lines``: documents have blank lines between them, and a file ends one; ``files``: each file is
         one; ``lines:N``: N lines are one; anything else is the name of a field of records (JSON, CSV or TSV
-        with a header, Parquet, Arrow): those with the same value are one document, wherever they are.
+        with a header, Parquet, Arrow): records with the same value in it are one document, wherever they are.
     field : str or sequence of str, optional
         For records: the field with the text.
     encoding : str, optional
-        Of files of text; by default UTF-8.
+        Encoding of text files; by default UTF-8.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Documents:
         self._is_field = bool(self._way) and self._way not in WAYS
 
     def __iter__(self) -> Iterator[list[Line]]:
-        """Yield the lines of each document; empty ones are left out."""
+        """Yield the lines of each document; empty documents are left out."""
         found: dict[int, list[Line]] = {}
         for number, line in self.numbered_lines():
             if not self._is_field and number not in found:
@@ -123,7 +123,8 @@ class Documents:
     def numbered_lines(self) -> Iterator[tuple[int, Line]]:
         """Yield each line with the number of its document, in the order of the text.
 
-        Only documents by a field may have lines that are not adjacent. Empty lines are left out.
+        The lines of a document are adjacent, unless a field separates the documents. Empty lines are left
+        out.
 
         Raises
         ------
@@ -164,7 +165,7 @@ class Documents:
             begins = False
 
     def _records(self) -> Iterator[tuple[int, Line]]:
-        """Yield the lines of all records, with numbers by the value of their field."""
+        """Yield the lines of all records; records with the same value of the field have the same number."""
         numbers: dict[str, int] = {}
         assert self.paths is not None
         for path in find_files(self.paths):
@@ -184,20 +185,20 @@ def located_lines(
     ----------
     path : str
     fields : sequence of str, optional
-        Of records: those with the text.
+        For records: the fields with the text.
     encoding : str, optional
-        By default UTF-8.
+        Encoding of the file; by default UTF-8.
     group_field : str, optional
-        Of records: the field whose value is yielded with each line.
+        For records: the field whose value is yielded with each line.
 
     Yields
     ------
     number : int
-        That of the line or, of records, of the record.
+        Number of the line; for records, number of the record.
     group : object
         The record's value of ``group_field``; None without one.
     line : str or list of str
-        Its content; lists of words stay lists.
+        Content of the line; lists of words stay lists.
 
     Raises
     ------
@@ -228,7 +229,7 @@ def located_lines(
 
 
 def _split(line: Line) -> list[Line]:
-    """Return the lines of a text: a str may have line ends inside."""
+    """Split a str at the line ends inside it."""
     if isinstance(line, str) and ("\n" in line or "\r" in line):
         return list(re.split("\r\n|\r|\n", line))
     return [line]

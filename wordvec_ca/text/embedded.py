@@ -1,4 +1,4 @@
-"""Text that every installation has: documentation strings, and the articles that come with gensim.
+"""Text without a download: documentation strings of installed packages, and Wikipedia articles from gensim.
 
 Real English prose of some two million words. Documentation is read from the source files without running
 them. It serves the demonstration and tests that need real text; nothing is downloaded.
@@ -19,7 +19,7 @@ PACKAGES = ("numpy", "scipy", "sklearn", "numba", "gensim", "click", "rich", "jo
 """Dependencies of this package whose documentation is read, besides Python's own library."""
 
 ARTICLES = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
-"""Within gensim: 106 articles of the English Wikipedia, from Anarchism to Anaximander, 450,000 words."""
+"""File within gensim: 106 articles of the English Wikipedia, from Anarchism to Anaximander, 450,000 words."""
 
 LEFT_OUT = frozenset(["site-packages", "test", "tests", "lib2to3", "idlelib", "encodings"])
 """Folders with much code and little prose."""

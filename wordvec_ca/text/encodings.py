@@ -57,11 +57,11 @@ _GUESSED = [
     "utf_16",
     "utf_32",
 ]
-"""Common encodings of files; if several give the same text, the first is named."""
+"""Common encodings of files. If several decode a text to the same characters, the first one is named."""
 
 _GUESSED_FROM = 1 << 14
 KEEP = "wordvec_ca.undecodable"
-"""The error handler of codecs that keeps undecodable sequences undecodable."""
+"""Name of an error handler for codecs: it turns undecodable sequences into bytes that are not UTF-8."""
 
 
 def check_encoding(encoding: str) -> str:
@@ -103,15 +103,15 @@ def is_utf8(encoding: str) -> bool:
 def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
     """Yield text of another encoding as UTF-8, piece by piece.
 
-    A sequence that cannot be decoded becomes one byte that is not UTF-8. So a reader of the result counts and
-    locates it as in UTF-8 text.
+    A sequence that cannot be decoded becomes one byte that is not UTF-8. So the code that counts and locates
+    invalid sequences of UTF-8 text works for other encodings too.
 
     Parameters
     ----------
     pieces : iterable of bytes
         The file, cut anywhere, also within a character.
     encoding : str
-        One that `check_encoding` accepts.
+        An encoding that `check_encoding` accepts.
     name : str
         The file, for messages.
     """
@@ -122,7 +122,7 @@ def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes
                 yield in_utf8(text)
         if text := decoder.decode(b"", True):
             yield in_utf8(text)
-    except UnicodeError as error:  # the decoder of UTF-16 and UTF-32 wants a byte order mark
+    except UnicodeError as error:  # the decoders of UTF-16 and UTF-32 need a byte order mark
         raise DataError(
             f"{name} is not {encoding}: {error}; give its encoding (without a byte order mark: utf-16-le or "
             "utf-16-be)"
@@ -173,7 +173,7 @@ def undecodable(text: bytes) -> tuple[int, int]:
 
 
 def words_in(tokens: int, size: int) -> int:
-    """Return the number of words in ``size`` bytes of text: tokens, or one for ten bytes if spaces are
+    """Return the number of words in a text of ``size`` bytes: its tokens, or one per ten bytes if spaces are
     rare.
     """
     return max(tokens, size // 10)
@@ -185,11 +185,11 @@ def too_many_undecodable(bad: int, words: int) -> bool:
 
 
 class WrongEncodingError(DataError):
-    """A text is not in its encoding."""
+    """A text is not in the given or assumed encoding."""
 
 
 def is_disguised_utf8(head: bytes, encoding: str) -> bool:
-    """Return whether a text with this beginning is UTF-8 although another encoding was given."""
+    """Return whether the beginning of a text is UTF-8 although another encoding was given."""
     try:
         head[: max(0, len(head) - 3)].decode("utf-8")
     except UnicodeDecodeError:
@@ -201,16 +201,16 @@ def is_disguised_utf8(head: bytes, encoding: str) -> bool:
 def wrong_encoding(
     what: str, bad: int, words: int, sample: bytes, encoding: str | None
 ) -> WrongEncodingError:
-    """Return the error for a text that is not in its encoding.
+    """Return the error for a text that is not in the given or assumed encoding.
 
     Parameters
     ----------
     what : str
         The text, as the subject of a sentence.
     bad, words : int
-        Undecodable sequences and words.
+        Numbers of undecodable sequences and of words.
     sample : bytes
-        A part of the text with such sequences.
+        A part of the text with undecodable sequences.
     encoding : str or None
         The encoding that was given.
     """
@@ -224,7 +224,7 @@ def wrong_encoding(
 
 
 def likely_encoding(sample: bytes) -> str | None:
-    """Return Python's name of the encoding that a text most likely has, or None if nothing is likely.
+    """Return Python's name of the most likely encoding of a text, or None if no encoding is likely.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def likely_encoding(sample: bytes) -> str | None:
 
 
 def encoding_advice(sample: bytes, encoding: str | None) -> tuple[str | Option, ...]:
-    """Return advice for a text with this beginning that is not in the given or assumed encoding."""
+    """Return advice for a text that is not in the given or assumed encoding, from its beginning."""
     guess = likely_encoding(sample)
     if guess is not None and guess != (check_encoding(encoding) if encoding else None):
         return (

@@ -1,4 +1,4 @@
-"""Data frames, Arrow tables and single columns in memory as corpora."""
+"""Reads data frames, Arrow tables and single columns in memory as corpora."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AT_ONCE = 1 << 12
 
 
 def is_frame(corpus: object) -> bool:
-    """Return whether an object is a data frame (pandas, polars) or an Arrow table: columns with names."""
+    """Return whether an object has named columns: a data frame (pandas, polars) or an Arrow table."""
     return not isinstance(corpus, type) and (_is_arrow_table(corpus) or _is_data_frame(corpus))
 
 
@@ -32,7 +32,7 @@ def frame_texts(frame: Any, fields: Sequence[str] | None, records: Counter[str])
     Raises
     ------
     DataError
-        No columns were named, a column does not exist, or it does not contain text.
+        The user named no columns, or a column does not exist or does not contain text.
     """
     name = f"the {type(frame).__name__}"
     if _is_arrow_table(frame):
@@ -81,7 +81,7 @@ def _arrow_texts(table: Any, fields: list[str], name: str, records: Counter[str]
 
 
 def _batches(given: Any) -> Iterator[Any]:
-    """Yield the batches of a reader of batches, or the one batch that is given."""
+    """Yield the batches of a ``RecordBatchReader``; anything else is yielded as one batch."""
     if hasattr(given, "read_next_batch"):
         yield from given
     else:

@@ -12,14 +12,14 @@ from wordvec_ca.text.encodings import from_utf8
 from wordvec_ca.text.records import RecordTexts
 
 LONGEST_RECORD = 1 << 25
-"""Bytes of a line above which it is skipped, so that memory stays bounded."""
+"""Largest number of bytes in a line; longer lines are skipped, so that memory stays bounded."""
 
 MOST_PARTS = 1 << 21
-"""Commas, brackets and braces of a line above which it is skipped: each may become an object of Python."""
+"""Largest number of commas, brackets and braces in a line, since each may become a Python object."""
 
 
 def too_long(record: bytes | str) -> str:
-    """Return why a record cannot be read, or an empty string."""
+    """Return why a record is too long to be read, or an empty string if it is not."""
     if len(record) > LONGEST_RECORD:
         return f"it has more than {LONGEST_RECORD:,} bytes"
     if len(record) > MOST_PARTS:
@@ -72,7 +72,7 @@ def field_texts(
 
 
 def first_record(head: bytes) -> dict[str, Any] | None:
-    """Return the object in the first line of a file with this beginning; None if there is none."""
+    """Return the JSON object in the first line of a file, given its beginning; None if there is none."""
     line = next((line for line in head.splitlines() if line.strip()), b"")
     if not line.lstrip().startswith(b"{"):
         return None

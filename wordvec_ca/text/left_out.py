@@ -1,4 +1,4 @@
-"""Files in a folder that are not text, and are left out when the folder is read.
+"""Finds the files that are left out when a folder is read, because they are not text.
 
 A file that the user names must be text, or the run ends with the reason. In a folder, files of other kinds
 and earlier models must not end the run: they are left out, and a warning counts them.
@@ -16,10 +16,12 @@ from wordvec_ca.files import compression_of, open_by_content, signature_of
 from wordvec_ca.specs.model_files import ModelFile
 
 OURS = ({ModelFile.VECTORS}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
-"""Files that identify the folders of cawv: models, encoded texts, search indexes, unfinished runs."""
+"""Names of files that identify the folders that cawv writes: models, encoded texts, search indexes,
+unfinished runs.
+"""
 
 HEAD = 4096
-"""Bytes that are examined."""
+"""Number of bytes at the beginning of a file that are examined."""
 
 
 def is_ours(names: Collection[str]) -> bool:
@@ -66,7 +68,8 @@ def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:
     Returns
     -------
     list of str
-        Files that may be text. If there are none, all files: then the reader reports the fault of the first.
+        Files that may be text. If none may be, all files, so that the reader reports what is wrong with the
+        first.
     """
     foreign = [file for file in files if is_no_text(file)]
     others = set(foreign)

@@ -1,4 +1,4 @@
-"""Dumps of Wikipedia and other MediaWiki sites: the running text of the articles, straight from the XML."""
+"""Extracts the running text of articles from the XML dumps of Wikipedia and other MediaWiki sites."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from wordvec_ca.text.markup_library import markup_version
 from wordvec_ca.text.parallel import in_order, prompt_exit
 
 LARGEST_PAGE = 1 << 21
-"""Bytes of a page above which it is left out: MediaWiki's own default limit."""
+"""Largest number of bytes in a page, MediaWiki's own default limit; larger pages are left out."""
 
 PAGE_SECONDS = 5.0
-"""Processor time that removing the markup of one page may take; most need some milliseconds."""
+"""Processor time in seconds that removing the markup of one page may take; most pages need a few
+milliseconds.
+"""
 
 HIDDEN_KEYS = {"6", "14", "-2"}
 """Namespaces of files, categories and media: links to them have no visible text."""
@@ -30,7 +32,7 @@ _PARSED_AT_ONCE = 1 << 16
 
 
 def is_dump(head: bytes) -> bool:
-    """Return whether a file with this beginning is a MediaWiki dump."""
+    """Return whether the beginning of a file is that of a MediaWiki dump."""
     return _BEGINNING.match(head) is not None
 
 
@@ -53,10 +55,10 @@ def article_texts(
     name : str
         The file, for messages.
     processes : int
-        Processes that remove the markup.
+        Number of processes that remove the markup.
     records : Counter
         What is counted: "articles", "redirects", "pages outside the main namespace", "pages that are not
-        wikitext", "empty pages" (also those that are nothing but markup), "pages over 2 MiB" and "pages that
+        wikitext", "empty pages" (also pages that contain only markup), "pages over 2 MiB" and "pages that
         could not be parsed in 5 s". A warning names the first of the last two kinds.
 
     Raises
@@ -115,7 +117,7 @@ class Pages:
     Attributes
     ----------
     hidden : set of str
-        Names of the namespaces whose links do not show, in lower case, as far as the dump lists them.
+        Namespaces, in lower case, whose links have no visible text, as far as the dump lists them.
     """
 
     def __init__(self, name: str, records: Counter[str]) -> None:
@@ -185,7 +187,7 @@ class Pages:
 
     def _end(self, name: str) -> None:
         self._path.pop()
-        if name in ("title", "ns", "model", "text"):  # of several revisions the last one counts
+        if name in ("title", "ns", "model", "text"):  # if a page has several revisions, the last one is used
             self._about[name] = "".join(self._text)
             if name == "text":
                 self._about["size"] = str(self._bytes)

@@ -56,7 +56,7 @@ def nfc_word(word: str) -> str:
 
 
 def twins(words: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the words that occur both in NFC and in another form, each in both spellings."""
+    """Return pairs of spellings of the same word, one in NFC and one in another form."""
     odd = [word for word in words if not word.isascii() and not unicodedata.is_normalized("NFC", word)]
     if not odd:
         return []

@@ -15,7 +15,7 @@ R = TypeVar("R")
 def in_order(
     pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T], ahead: int
 ) -> Generator[R]:
-    """Yield work(item) for all items, computed by the pool, at most ``ahead`` of them in advance."""
+    """Yield work(item) for each item; the pool computes at most ``ahead`` results in advance."""
     pending: deque[Any] = deque()
     for item in items:
         pending.append(pool.submit(work, item))
@@ -27,7 +27,7 @@ def in_order(
 
 @contextmanager
 def prompt_exit(pool: ThreadPoolExecutor) -> Iterator[None]:
-    """If an exception (such as Ctrl-C) ends the block, cancel the work that has not begun."""
+    """If an exception (such as Ctrl-C) ends the block, cancel the work that the pool has not begun."""
     try:
         yield
     except BaseException:

@@ -1,4 +1,4 @@
-"""Text as a stream: files are found, decompressed, checked and cut into blocks at line ends.
+"""Reads files as a stream of text: decompresses and checks them, and cuts them into blocks at line ends.
 
 This module does not handle words or ids, and holds at most a block of text.
 """
@@ -45,14 +45,14 @@ from wordvec_ca.text.structure import array_texts, begins_json_array, check_plai
 from wordvec_ca.text.tables import column_texts, is_table
 from wordvec_ca.text.wrapped_lines import width_of_wrapped
 
-try:  # three times as fast; comes with xopen where there are wheels for it
+try:  # three times as fast as zlib; xopen installs it where wheels exist
     from isal.isal_zlib import decompressobj as gzip_decompressor
 except ImportError:
     from zlib import decompressobj as gzip_decompressor  # type: ignore[assignment]
 
 
 _SAMPLE = 1 << 16
-_LONG_SAMPLE = 1 << 20  # where a file has damage at its beginning, this tells whether all is so
+_LONG_SAMPLE = 1 << 20  # more bytes, read if the beginning is damaged, to decide whether the whole file is
 _MOST_LOOKED_AT = 1000
 """Largest number of files that are checked in order to name all files in another encoding."""
 
@@ -74,12 +74,12 @@ class _Decompressor(Protocol):
 
 
 class _Output:
-    """Decompressed data, in pieces of bounded size at any ratio of compression.
+    """Decompressed data in pieces whose size is bounded, whatever the compression ratio.
 
     Attributes
     ----------
     rest : bytes
-        Data after the end of the stream; known when all pieces have been taken.
+        Data after the end of the compressed stream; set once all pieces have been taken.
     """
 
     def __init__(self, decompressor: _Decompressor, data: bytes) -> None:
@@ -122,12 +122,12 @@ class TextFiles:
     Parameters
     ----------
     files : sequence of str, binary stream or ReadText
-        Paths (``-`` is standard input), URLs, open binary streams, or text that has been read.
+        Paths (``-`` is standard input), URLs, open binary streams, or `ReadText`.
     field : str or sequence of str, optional
         The files are JSON lines or tables (CSV, TSV, Parquet, Arrow); these fields of each record are
         the text.
     helpers : int, default 1
-        Threads that decompress bzip2, processes that remove markup.
+        Number of threads that decompress bzip2, and of processes that remove markup.
     encoding : str, optional
         Encoding of plain text, JSON lines, CSV and TSV; by default UTF-8.
     records : Counter, optional
@@ -169,7 +169,7 @@ class TextFiles:
         self.bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
 
     def pieces(self) -> Generator[bytes, None, None]:
-        """Yield the text of all files; each begins without byte order mark and ends with a line end.
+        """Yield the text of all files, each without a byte order mark and with a line end at its end.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class TextFiles:
                 offset += 1
 
     def _others_undecodable(self, start: int) -> str:
-        """Return the names of later files that are not in the encoding either, for a message."""
+        """Return, for a message, the names of later files that are not in the given encoding either."""
         found = []
         for file in self.files[start : start + _MOST_LOOKED_AT]:
             if not isinstance(file, str) or not os.path.isfile(file):
@@ -213,7 +213,7 @@ class TextFiles:
 
     @property
     def named(self) -> str:
-        """The number of files and the name of the first, for messages."""
+        """The number of files and the name of the first one, for messages."""
         return f"{len(self.files)} file(s), the first {_name(self.files[0])}"
 
     def place(self, offset: int) -> tuple[str, int]:
@@ -347,11 +347,11 @@ class TextFiles:
                 known += len(piece)
                 if piece:
                     yield piece
-                else:  # the data ends here, but perhaps not the file
+                else:  # the compressed data ends here, but the file may go on
                     stream.seek(place)
                     decoded, known = known, 0
                     data = self._read(stream, _READ_COMPRESSED, name).lstrip(b"\0")
-            if known:  # they met damage: read again in one thread, which says what it is
+            if known:  # the threads met damage: read again in one thread, which reports it
                 stream.seek(0)
                 self.bytes_read = before
                 data = self._read(stream, _READ_COMPRESSED, name)
@@ -369,7 +369,7 @@ class TextFiles:
             while True:
                 try:
                     piece = next(pieces, b"")
-                except Exception as error:  # every library has an exception of its own
+                except Exception as error:  # each library raises an exception of its own
                     raise DataError(
                         f"{name}: the {kind} data is damaged after {decoded:,} bytes of text "
                         f"(byte {self.bytes_read - before:,} of the file or a little before): {error}"
@@ -446,7 +446,7 @@ class _PrefixedStream(io.RawIOBase):
 
 
 def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
-    """Warn if lines are not sentences; return whether that is so."""
+    """Warn if the lines were broken at a fixed width; return whether they were."""
     width = width_of_wrapped(head[: 1 << 16].decode("utf-8", "replace"))
     if width is not None:
         warnings.warn(
@@ -458,7 +458,7 @@ def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
 
 
 def _looked_at(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
-    """Pass a text on; warn if its beginning is UTF-8 although another encoding was given."""
+    """Yield a text unchanged; warn if its beginning is UTF-8 although another encoding was given."""
     first = next(pieces, b"")
     head = first if len(first) > 16 else first + next(pieces, b"")
     if is_disguised_utf8(head[:_SAMPLE], encoding):

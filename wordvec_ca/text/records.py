@@ -1,4 +1,4 @@
-"""Records with the text in one or more fields: their texts, and counts of records without one."""
+"""Extracts the text in one or more fields of records, and counts records without text."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_l
 
 
 class Records(Counter[str]):
-    """What was met in records, and how often; and what else than the text is kept of each.
+    """Counts of kinds of records, and the other values that are kept of each record besides its text.
 
     Parameters
     ----------
     documents : bool
         Whether each record is a document: then its text is one line.
     tag_field : str, optional
-        The field that holds its tag, or a list of tags.
+        The field that contains the tag of the document, or a list of tags.
     origins : bool
-        Whether to keep which record each text is from.
+        Whether to store the record that each text is from.
     group_field : str, optional
-        The field whose value is kept with it; a record without this field is malformed.
+        The field whose value is stored with the record's number; a record without this field is malformed.
 
     Attributes
     ----------
     tags : list of lists of str and int
         The tags of each record with a text.
     origins : deque of (int, object), or None
-        The number of the record, from 1 on in its file, and its value of ``group_field``: one for each text
-        that a reader has yielded. Who reads the texts takes them away.
+        For each text that a reader has yielded: the number of its record, counted from 1 in each file, and
+        the record's value of ``group_field``. The consumer of the texts removes them.
     """
 
     def __init__(
@@ -53,7 +53,9 @@ class Records(Counter[str]):
 
     @property
     def by_record(self) -> bool:
-        """Whether more is kept than the text, so that no reader may join the texts of several records."""
+        """Whether values besides the text are stored. If so, a reader must not join the texts of several
+        records.
+        """
         return self.documents or self.origins is not None
 
     def take_tags(self, value: Any) -> bool:
@@ -66,7 +68,7 @@ class Records(Counter[str]):
 
 
 def fields_to_read(fields: Sequence[str], records: Counter[str]) -> list[str]:
-    """Return the fields that are read of each record: those of its text, of its tags and of its group."""
+    """Return the fields to read from each record: the fields of its text, its tags and its group."""
     others = (records.tag_field, records.group_field) if isinstance(records, Records) else ()
     return list(dict.fromkeys([*fields, *filter(None, others)]))
 
@@ -90,7 +92,7 @@ def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def value_of(record: Mapping[str, Any], field: str) -> Any:
-    """Return a field of a record; of ``a.b``, where there is no such field, the field b of its object a."""
+    """Return a field of a record. Without a field ``a.b``, that name means the field b of the object a."""
     if field in record or "." not in field:
         return record.get(field)
     value: Any = record
@@ -118,7 +120,7 @@ class RecordTexts:
     Attributes
     ----------
     read : int
-        Records so far.
+        Number of records so far.
     """
 
     def __init__(self, fields: Sequence[str], name: str, records: Counter[str]) -> None:
@@ -139,7 +141,7 @@ class RecordTexts:
         record : mapping
             The record; values of other types count as malformed.
         where : str
-            Position of the record in the file, for messages.
+            Place of the record in the file, for messages.
         """
         self.read += 1
         self.records["records"] += 1
@@ -171,7 +173,7 @@ class RecordTexts:
         return texts
 
     def _kept(self, texts: list[bytes], record: Mapping[str, Any], records: Records) -> list[bytes]:
-        """Store the other fields that are needed of a record; raise NotWords if it lacks them."""
+        """Store the fields needed besides the text; raise NotWords if the record lacks one."""
         if records.documents:
             field = records.tag_field
             if field is not None and not records.take_tags(value_of(record, field)):
@@ -266,17 +268,19 @@ def _named(record: Mapping[str, Any]) -> str:
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether a value is null; pandas has nan in its place."""
+    """Return whether a value is missing: None, or nan as in pandas."""
     return value is None or (isinstance(value, float) and value != value)
 
 
 def fields_of(record: Mapping[Any, Any]) -> str:
-    """Return the names of a record's fields and what they hold, for a message."""
+    """Return the names of a record's fields and the kinds of their values, for a message."""
     return ", ".join(f"{name!r} ({type(value).__name__})" for name, value in list(record.items())[:10])
 
 
 def fields_with_text(record: Mapping[str, Any], within: str = "") -> dict[str, int]:
-    """Return name of a field, as ``field`` takes it -> length of its text or list of words."""
+    """Return a dict from the names of fields, as ``field`` accepts them, to the lengths of their texts or
+    lists.
+    """
     lengths: dict[str, int] = {}
     for name, value in record.items():
         whole = f"{within}{name}"

@@ -1,4 +1,4 @@
-"""Text at URLs: lists files, finds their sizes and changes, and reads them."""
+"""Lists the text files at URLs, finds their sizes and changes, and reads them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from wordvec_ca.showable import has_secrets, parameters_and_query, showable, sho
 _BLOCK = 4 << 20
 
 PATIENCE = float(os.environ.get("CAWV_REMOTE_SECONDS", "120"))
-"""Seconds for which requests to a server that does not answer are repeated."""
+"""Number of seconds for which a request is repeated if the server does not answer."""
 
 
 def set_retry_timeout(seconds: float) -> None:
-    """Set for how long this process repeats requests to servers that do not answer, also at the first
-    request.
+    """Set for how many seconds this process repeats requests, the first included, if a server does not
+    answer.
     """
     global PATIENCE, FIRST_PATIENCE
     PATIENCE = FIRST_PATIENCE = seconds
 
 
 FIRST_PATIENCE = 5.0
-"""Seconds for which the first request is repeated: shorter, since the name of the server may be wrong."""
+"""Number of seconds for which the first request is repeated: fewer, since the server's name may be wrong."""
 
 _MARKS = (
     "etag",
@@ -42,7 +42,7 @@ _MARKS = (
     "modified",
 )
 _OF_CONTENT = _MARKS[:5]
-"""Attributes that distinguish two contents, whatever the query of the URL."""
+"""Attributes of a remote file that differ when its content differs, whatever the query part of its URL."""
 
 T = TypeVar("T")
 
@@ -77,24 +77,26 @@ def expand_url(url: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def url_size(url: str) -> int | None:
-    """Return the bytes of a remote file, or None if its server does not say."""
+    """Return the size of a remote file in bytes, or None if the server does not report it."""
     size = _information(url).get("size")
     return None if size is None else int(size)
 
 
 def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
-    """Return values that change when a remote file changes: its size, and an identifier of its content from
-    the server.
+    """Return values that change when a remote file changes: its size and the server's identifier of its
+    content.
 
-    The identifier is its ETag or a digest, else the time of its last change. Requests to a server that does
-    not answer are repeated for ``patience`` seconds, by default ``PATIENCE``.
+    The identifier is an ETag or a digest; without either, the time of the last change. Requests to a server
+    that does not answer are repeated for ``patience`` seconds, by default ``PATIENCE``.
     """
     information = _information(url, patience)
     headers = {name.lower().replace("-", "").replace("_", ""): value for name, value in information.items()}
     mark = next((f"{name} {headers[name]}" for name in _MARKS if headers.get(name) is not None), None)
     identity = {"path": showable_name(url), "size": information.get("size"), "mark": mark}
     query = parameters_and_query(url)
-    if query and (mark is None or mark.split()[0] not in _OF_CONTENT):  # two queries may be two texts
+    if query and (
+        mark is None or mark.split()[0] not in _OF_CONTENT
+    ):  # URLs with other queries may be other texts
         identity["query"] = hashlib.blake2b(query.encode(), digest_size=4).hexdigest()
     return identity
 
@@ -155,7 +157,7 @@ class RemoteFile(io.RawIOBase):
         self._connect()
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes: at most ``size``, all if it is negative; none at the end."""
+        """Return at most ``size`` of the next bytes, all if ``size`` is negative; an empty value at the end."""
 
         def read() -> bytes:
             if self._stream is None:
@@ -209,12 +211,12 @@ class RemoteFile(io.RawIOBase):
 
 
 def _patiently(action: Callable[[], T], url: str, patience: float | None = None) -> T:
-    """Return action(), repeating it while the server does not answer; a DataError names the failure."""
+    """Return action(), repeated while the server does not answer. A DataError reports the failure."""
     try:
         return patiently(action, url, PATIENCE if patience is None else patience)
     except DataError:
         raise
-    except Exception as error:  # each file system has errors of its own
+    except Exception as error:  # each file system raises errors of its own
         name, why = showable_name(url), showable(f"{type(error).__name__}: {error}", [url])
         if isinstance(error, FileNotFoundError):
             message = f"there is no file {name!r}; check the URL"
@@ -226,5 +228,5 @@ def _patiently(action: Callable[[], T], url: str, patience: float | None = None)
             )
         else:
             message = f"cannot read {name!r}: {why}"
-        # a traceback shows the cause, whose message has the whole URL
+        # a traceback would show the cause, whose message contains the whole URL
         raise DataError(message) from (None if has_secrets([url]) else error)

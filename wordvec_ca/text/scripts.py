@@ -1,4 +1,4 @@
-"""Scripts without spaces: Chinese, Japanese, Thai, Lao, Khmer and Burmese text that is not segmented."""
+"""Detects unsegmented text in scripts without spaces: Chinese, Japanese, Thai, Lao, Khmer and Burmese."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from wordvec_ca.text.blocks import TokenLines
 from wordvec_ca.text.segmenters import segmenter_version
 
 FIRST_PAGES = 1 << 18
-"""Bytes from the beginning of a corpus from which its script is determined."""
+"""Number of bytes at the beginning of a corpus that decide its script."""
 
 LATER_PAGES = 1 << 16
-"""Bytes of each later sample."""
+"""Number of bytes of each later sample."""
 
 BETWEEN_SAMPLES = 1 << 22
 
 MOST = 0.5
-"""A corpus with at least this share of letters in such a script counts as one in it."""
+"""If at least this share of a corpus's letters is in a script without spaces, the corpus is in that script.
+"""
 
 SOME = 0.1
-"""Smallest share of letters in such a script that gives a warning."""
+"""Smallest share of letters in a script without spaces that causes a warning."""
 
 _LEAST = 200
-"""Length of the shortest text that gives a warning."""
+"""Length of the shortest text that causes a warning."""
 
 _KANA = "\u3041-\u309f\u30a0-\u30ff"
 _IDEOGRAPHS = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -37,7 +38,7 @@ _SCRIPTS = {
     "Burmese": ("\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f", 10.0),
     "Khmer": ("\u1780-\u17d3\u17dd", 10.0),
 }
-"""Characters of each script, marks included, and the run length from which runs are too long to be words.
+"""Characters of each script, marks included, and the mean length from which runs are too long to be words.
 
 The length of runs is averaged over characters. Measured on the sentences of
 tests/text/scripts, as they are and segmented by ICU: see tests/text/test_scripts.py.
@@ -49,7 +50,7 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 
 class Unspaced(NamedTuple):
-    """Text in a script without spaces: the script, its share of all letters, and the length of its runs.
+    """A script without spaces in a text: its name, its share of all letters, and the mean length of its runs.
 
     The length of runs is averaged over characters.
     """
@@ -60,8 +61,7 @@ class Unspaced(NamedTuple):
 
 
 def unspaced(text: bytes) -> Unspaced | None:
-    """Return the script without spaces of a text; None if its words are separated or the script is rare in
-    it.
+    """Return the script without spaces in a text; None if it is rare there or its words are separated.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def _without_runs(text: str) -> str:
 
 
 def watched(pieces: Iterable[bytes], tokenizer: str) -> Iterator[bytes]:
-    """Pass text on and check its script, in the first pages and at intervals later.
+    """Yield text unchanged, and check its script at the beginning and at intervals.
 
     A corpus that is mostly in a script without spaces is refused: its "words" would be whole clauses, most of
-    which occur once, and training would be useless. There is only a warning with the tokenizer "whitespace",
-    which means that words are separated already, and if such text is a smaller share or occurs only in later
-    pages.
+    which occur once, and training would be useless. Instead there is a warning if the tokenizer is
+    "whitespace", which means that words are separated already, if such text is a smaller share of the corpus,
+    or if it occurs only later.
 
     Parameters
     ----------
@@ -112,14 +112,14 @@ def watched(pieces: Iterable[bytes], tokenizer: str) -> Iterator[bytes]:
     Raises
     ------
     DataError
-        The first pages are mostly in such a script, and the tokenizer is "words".
+        The beginning is mostly in a script without spaces, and the tokenizer is "words".
     """
     sample: list[bytes] = []
     length = read = 0
     wanted, next_sample, first = FIRST_PAGES, 0, True
     warned = False
     for piece in pieces:
-        if isinstance(piece, TokenLines):  # its words are apart
+        if isinstance(piece, TokenLines):  # its words are separated
             yield piece
             continue
         if not warned and read >= next_sample:
@@ -136,7 +136,7 @@ def watched(pieces: Iterable[bytes], tokenizer: str) -> Iterator[bytes]:
 
 
 def _tell(sample: bytes, tokenizer: str, *, first: bool) -> bool:
-    """Refuse or warn if a sample is in a script without spaces; return whether it is."""
+    """Raise an error or warn if a sample is in a script without spaces; return whether it is."""
     found = unspaced(sample)
     if found is None:
         return False

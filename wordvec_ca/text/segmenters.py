@@ -1,4 +1,4 @@
-"""Segmenters find words in text without spaces: ICU, jieba, or a function of the user."""
+"""Finds words in text without spaces, with ICU, jieba or a function of the user."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from wordvec_ca.errors import DataError, Option
 Segmenter = Callable[[str], Iterable[str]]
 
 SEGMENTERS = ("icu", "jieba")
-"""Names of the segmenters from libraries; those of users are named ``module:function``."""
+"""Names of the segmenters from libraries; a user's function is named ``module:function``."""
 
 TRUSTED = "CAWV_TOKENIZER"
-"""Environment variable with the ``module:function`` that may run if a model names it."""
+"""Environment variable that names the ``module:function`` that a model may run."""
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _INVISIBLE = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u00ad\u200b\u200c\u200d\u2060\ufeff"
@@ -41,10 +41,10 @@ def is_segmenter(tokenizer: str) -> bool:
 
 
 def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
-    """Return the tokenizer to use with a model: the given one, else that of the model.
+    """Return the tokenizer to use with a model: the one that the user gave or, without it, the model's.
 
-    A model may come from anyone, and so may the name of a function in it. So such a function runs only if the
-    user names it too.
+    A model may come from anyone, and it can name any function. So a function that a model names runs only if
+    the user names it too.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ def load_segmenter(name: str) -> Segmenter:
 
 
 def segmenter_version(name: str) -> str:
-    """Return a version of the segmenter that changes when its words change: its version, or a digest of its
+    """Return a string that changes when the segmenter may find other words: a version, or a digest of its
     source.
     """
     if name == "jieba":
         try:
             return f"jieba {version('jieba')}"
-        except PackageNotFoundError:  # it is not installed, or is on the path without its metadata
+        except PackageNotFoundError:  # the package is not installed, or is on the path without its metadata
             return f"jieba {getattr(load_segmenter(name), '__version__', 'unknown')}"
     if name == "icu":
         for package in ("icu4py", "PyICU"):
@@ -131,7 +131,7 @@ def _icu() -> Segmenter:
         breaker = icu.BreakIterator.createWordInstance(icu.Locale.getRoot())
 
         def by_pyicu(line: str) -> list[str]:
-            text = icu.UnicodeString(line)  # its places are those of UTF-16
+            text = icu.UnicodeString(line)  # PyICU counts positions in UTF-16 units
             breaker.setText(text)
             return [str(text[begin:end]) for begin, end in pairwise([0, *breaker])]
 
@@ -191,7 +191,7 @@ def segment(text: str, name: str) -> str:
     """
     function = load_segmenter(name)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if name == "icu":  # which breaks at line ends too, and takes half the time for all lines at once
+    if name == "icu":  # ICU breaks at line ends too, and all lines in one call take half the time
         return " ".join([word for word in function(text) if word == "\n" or word.strip(_INVISIBLE)])
     return "\n".join([_segment_line(line, function, name) for line in text.split("\n")])
 

@@ -15,9 +15,9 @@ class Segmented:
     Attributes
     ----------
     text : bytes
-        UTF-8, a space between words.
+        UTF-8, with a space between words.
     repaired : int
-        Invalid UTF-8 sequences, read as U+FFFD.
+        Number of invalid UTF-8 sequences, each read as U+FFFD.
     first_repaired : int
         Offset of the first of them in the original text, or -1.
     """
@@ -36,7 +36,7 @@ class SegmentingProcesses:
     name : str
         The segmenter.
     processes : int
-        How many processes; with 1 the text is segmented in this process.
+        Number of processes; with 1, this process segments the text itself.
     """
 
     def __init__(self, name: str, processes: int) -> None:

@@ -1,4 +1,4 @@
-"""Which files a corpus consists of: paths, directories, patterns, URLs and saved datasets."""
+"""Finds the files of a corpus from paths, directories, patterns, URLs and saved datasets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     Parameters
     ----------
     paths : iterable of path
-        Files as they are; directories: all files below in sorted order, hidden ones skipped, and, with a
-        warning, what is not text and what cawv made (see ``left_out``); patterns with
-        ``* ? [`` (``**`` for any depth) if no file has that very name; ``-`` for standard input, once; URLs
-        (``s3://bucket/key``), also of directories and patterns. For a directory in which Hugging Face
-        ``datasets`` saved a dataset, the files with its rows; if it has several splits, one must be named. If
-        a file is given twice, a warning names it.
+        Files are returned as they are. For a directory: all files below it in sorted order, without hidden
+        ones and, with a warning, without files that are not text or that cawv made (see ``left_out``). A name
+        with ``* ? [`` (``**`` for any depth) is a pattern if no file has that name. ``-`` is standard input,
+        at most once. URLs (``s3://bucket/key``) can also be those of directories and patterns. For a
+        directory in which Hugging Face ``datasets`` saved a dataset: the files with its rows; if it has
+        several splits, the path must name one. If a file is given twice, a warning names it.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def _expand(path: str) -> list[str]:
             below = (_files_below(match) if os.path.isdir(match) else [match] for match in found)
             files = list(
                 dict.fromkeys(chain.from_iterable(below))
-            )  # ** gives both a folder and what is in it
+            )  # ** matches both a folder and the files in it
             if files:
                 return files
             raise DataError(f"no file matches the pattern {path!r}") from error
@@ -96,7 +96,9 @@ def _expand(path: str) -> list[str]:
 
 
 def _files_below(directory: str) -> list[str]:
-    """Return all files in a directory and those below it, sorted; links are followed, but not in circles."""
+    """Return all files in and below a directory, sorted. Links are followed, but each directory is visited
+    once.
+    """
 
     def unreadable(error: OSError) -> None:
         raise DataError(f"cannot read the directory {error.filename!r}: {error.strerror}") from error
@@ -161,5 +163,5 @@ def _read_json(path: str) -> dict[str, Any]:
 
 
 def is_stream(corpus: object) -> bool:
-    """Return True for an open binary file, and for text that has been read."""
+    """Return True for an open binary file and for `ReadText`."""
     return isinstance(corpus, (io.RawIOBase, io.BufferedIOBase, ReadText))

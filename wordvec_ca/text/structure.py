@@ -1,4 +1,4 @@
-"""Files of records or lists without a named field: read, read with a warning, or refused.
+"""Handles files of records or lists for which no field was named: read, read with a warning, or refused.
 
 Names, brackets and quotation marks must not become words. Lists of words are read unchanged. For objects and
 tables the user must name the field with the text.
@@ -31,19 +31,17 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def holds_lists(head: bytes) -> bool:
-    """Return whether each line of a text with this beginning is a written list, and some are lists of
-    words.
-    """
+    """Return whether the lines of a file are written-out lists (JSON or Python), some of them of words."""
     lines = _first_lines(head)
     if len(lines) == 1 and _is_sample(head) and lines[0].startswith("["):  # a list longer than the sample
         lines[0] = lines[0][: lines[0].rfind(",")] + "]" if not lines[0].endswith("]") else lines[0]
     words = [written_list(line) is not None for line in lines]
-    # a list of something else is reported by who reads the lines: one must not change what the file is
+    # the reader of the lines reports a list of something else: one such line must not change the file's kind
     return any(words) and all(found or _is_json(line, list) for found, line in zip(words, lines, strict=True))
 
 
 def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Iterator[bytes]:
-    """Yield the words of written lists, one list a line.
+    """Yield the words of lists in JSON or Python notation, one list a line.
 
     Parameters
     ----------
@@ -68,7 +66,7 @@ def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Ite
 
 
 def begins_json_array(head: bytes) -> bool:
-    """Return whether a text with this beginning is a JSON array of objects, arrays or strings."""
+    """Return whether the beginning of a text is that of a JSON array of objects, arrays or strings."""
     text = from_utf8(head).lstrip()
     if not text.startswith("["):
         return False
@@ -164,14 +162,14 @@ def _elements(pieces: Iterable[bytes], name: str) -> Iterator[Any]:
 
 
 def _at_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the same bytes, cut between characters.
+    """Yield the same bytes, but cut only between characters.
 
-    Only the last four bytes of a piece are checked, since text may have gigabytes without a mark to cut at.
+    Only the last four bytes of a piece are checked, so the work does not grow with the length of a piece.
     """
     rest = b""
     for piece in pieces:
         whole = rest + piece
-        # a character that goes on in the next piece begins with one of the last three bytes
+        # a character that continues in the next piece begins in the last three bytes
         last = next((at for at in range(1, min(4, len(whole)) + 1) if whole[-at] & 0xC0 != 0x80), 0)
         cut = len(whole) - (last if last and whole[-last] >= 0xC0 else 0)
         rest = whole[cut:]
@@ -186,12 +184,12 @@ def _skipped(text: str, at: int) -> int:
 
 
 def check_plain(head: bytes, name: str) -> None:
-    """Refuse records without a named field, or warn of them, before they are read as plain text.
+    """Raise an error or warn if a file to be read as plain text contains records.
 
     Raises
     ------
     DataError
-        The records do not contain text, so only names and marks would be read.
+        The file contains records whose fields the user must name.
     """
     record = first_record(head)
     if record is not None:
@@ -268,7 +266,7 @@ def _warn(name: str, what: str, field: str) -> None:
 
 
 def _decoded(text: str, begin: int, *, cut_off: bool) -> tuple[Any, int]:
-    """Return a JSON value and its end; ``...`` for a value that is cut off, None if there is no value."""
+    """Return a JSON value and its end. The value is ``...`` if it is cut off, and None if there is none."""
     try:
         return _DECODER.raw_decode(text, begin)
     except RecursionError:
@@ -279,7 +277,7 @@ def _decoded(text: str, begin: int, *, cut_off: bool) -> tuple[Any, int]:
 
 
 def _is_json(line: str, kind: type) -> bool:
-    """Return whether a line is a JSON value of a kind."""
+    """Return whether a line is a JSON value of this Python type."""
     try:
         return isinstance(json.loads(line), kind)
     except (ValueError, RecursionError):
@@ -287,7 +285,7 @@ def _is_json(line: str, kind: type) -> bool:
 
 
 def _is_conll(lines: list[str]) -> bool:
-    """Return whether each line is a word of a sentence: its number, the word, and two columns or more."""
+    """Return whether the lines are CoNLL: a word's number, the word, and at least two more columns."""
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
     return (
         len(rows) > 1
@@ -298,7 +296,7 @@ def _is_conll(lines: list[str]) -> bool:
 
 
 def _is_sample(head: bytes) -> bool:
-    """Return whether the file may continue after this beginning."""
+    """Return whether the beginning may be only a part of the file."""
     return len(head) >= _LOOKED_AT
 
 

@@ -1,6 +1,4 @@
-"""Columnar tables with text in one or more columns: Parquet, and Arrow as Hugging Face ``datasets`` saves
-it.
-"""
+"""Reads text from columns of tables: Parquet, and Arrow data as Hugging Face ``datasets`` saves it."""
 
 from __future__ import annotations
 
@@ -19,18 +17,22 @@ ARROW_STREAM = b"\xff\xff\xff\xff"
 
 _BATCH_BYTES = 4 << 20
 _MOST_ROWS = 1 << 10
-"""Largest number of rows of a batch, since the sizes in a file may be wrong."""
+"""Largest number of rows of a batch; the sizes that a file declares are not relied on, since they may be
+wrong.
+"""
 
 LONGEST_CELL = 1 << 26
-"""Bytes of a cell, and of cells on average, above which a table is refused, so that memory stays bounded."""
+"""Largest number of bytes in one cell, and of cells on average; a table with more is an error (bounded
+memory).
+"""
 
 _BYTES_OF_A_WORD = 64
-"""Bytes of a word in a list as a Python object, in addition to its characters."""
+"""Bytes that a Python object takes for a word in a list, in addition to the word's characters."""
 _BUFFER = 1 << 20
 
 
 def is_table(head: bytes) -> bool:
-    """Return whether a file with this beginning is a Parquet table or Arrow data."""
+    """Return whether the beginning of a file is that of a Parquet table or of Arrow data."""
     return head.startswith((PARQUET, ARROW_FILE, ARROW_STREAM))
 
 
@@ -58,7 +60,7 @@ def column_texts(
     records : Counter
         What is counted: "records", and of these "records without text" (null in all columns).
     done : callable
-        Called with the share of the file that is read, from 0 to 1.
+        Called with the share of the file that has been read, from 0 to 1.
 
     Raises
     ------
@@ -128,7 +130,7 @@ class TableRows:
             yield from self._texts.of(dict(zip(columns, row, strict=True)), f"row {number}")
 
     def _holds_lists(self, field: str, column: Any) -> bool:
-        """Return whether a column contains lists of words, or its first text is a written list."""
+        """Return whether a column contains lists of words, as a type or written as text (``['a', 'b']``)."""
         if _is_list(column.type):
             return True
         if field not in self._first:
@@ -147,13 +149,13 @@ class TableRows:
 def _parquet(
     stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str, records: Counter[str]
 ) -> Batches:
-    """Yield (columns, share of the file that is read)."""
+    """Yield (columns, share of the file that has been read)."""
     from pyarrow import parquet
 
     table = parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
     names = text_columns(table.schema_arrow, fields, name, records)
     if written_once := _written_once(table.metadata, names):
-        # a value that many rows have is in the file, and then in memory, once
+        # a value that many rows share is stored once, in the file and in memory
         stream.seek(0)
         table = parquet.ParquetFile(
             stream, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=sorted(written_once)
@@ -175,7 +177,7 @@ def _parquet(
 
 
 def _written_once(metadata: Any, names: Sequence[str]) -> set[str]:
-    """Return the names of byte columns that have a dictionary in a chunk; for nested ones, the first name."""
+    """Return the names of byte columns with a dictionary; for a nested column, the name of the outermost."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
     return {
@@ -188,7 +190,7 @@ def _written_once(metadata: Any, names: Sequence[str]) -> set[str]:
 
 
 def parts_of(columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield slices of the rows that fit into memory even without sharing values among rows.
+    """Yield slices of the rows, so small that they fit into memory even if rows do not share values.
 
     Raises
     ------
@@ -217,14 +219,14 @@ def too_long(what: str, n_bytes: int) -> DataError:
 
 
 def _bytes_of_rows(column: Any) -> Any:
-    """Return the bytes that each row of a column takes by itself, shape (n_rows,), int64."""
+    """Return the bytes that each row of a column takes if it shares no values, shape (n_rows,), int64."""
     import numpy as np
     import pyarrow
     from pyarrow import compute
 
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
-        each = np.append(_bytes_of_rows(column.dictionary), 0)  # the last for rows without a value
+        each = np.append(_bytes_of_rows(column.dictionary), 0)  # the last element is for rows without a value
         return each[compute.fill_null(column.indices.cast(pyarrow.int64()), len(each) - 1).to_numpy()]
     if _is_list(kind):
         lengths = compute.fill_null(compute.list_value_length(column).cast(pyarrow.int64()), 0).to_numpy()
@@ -240,7 +242,7 @@ def _bytes_of_rows(column: Any) -> Any:
 def _arrow(
     stream: IO[bytes], head: bytes, fields: Sequence[str] | None, name: str, records: Counter[str]
 ) -> Batches:
-    """Yield (columns, share of the file that is read)."""
+    """Yield (columns, share of the file that has been read)."""
     import pyarrow
 
     size = 0
@@ -274,19 +276,19 @@ def _check_places(column: Any) -> None:
     try:
         column.validate(full=True)
     except pyarrow.ArrowInvalid as error:
-        # Text that is not UTF-8 is read, with U+FFFD in it. In a dictionary, though, this error comes before
-        # that of an index out of range, which it would hide.
+        # Text that is not UTF-8 is read with U+FFFD in it. But in a dictionary pyarrow reports such text
+        # first, and that would hide an index out of range.
         if "UTF8" not in str(error) or pyarrow.types.is_dictionary(column.type):
             raise
 
 
 def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]) -> list[str]:
-    """Return the names of the columns to read, which hold text or lists of words, and of tags or groups.
+    """Return the names of the columns to read: of text or lists of words, of tags, and of groups.
 
     Raises
     ------
     DataError
-        There is no such column, it holds something else, or none was named.
+        A column does not exist or contains neither text nor lists of words, or the user named none.
     """
     texts = [field.name for field in schema if _is_text(field.type)]
     others = fields_to_read([], records)
@@ -328,7 +330,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_list(kind: Any) -> bool:
-    """Return whether a type is that of lists of strings or integers."""
+    """Return whether a type is a list of strings or of integers."""
     from pyarrow import types
 
     views = (getattr(types, "is_list_view", None), getattr(types, "is_large_list_view", None))
@@ -355,7 +357,7 @@ def _lines(columns: Sequence[Any]) -> tuple[int, int, bytes]:
 
 
 def _value(cell: Any) -> Any:
-    """Return a cell as a text, a number or a list of them; a text that is not UTF-8 has U+FFFD in it."""
+    """Return a cell as a text, a number or a list of these. Bytes that are not UTF-8 become U+FFFD."""
     import pyarrow
 
     try:
@@ -370,7 +372,7 @@ def _value(cell: Any) -> Any:
 
 
 def _plain(column: Any) -> Any:
-    """Return a column decoded from its dictionary."""
+    """Return a column with its dictionary indices replaced by the values."""
     import pyarrow
 
     return column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column

@@ -1,4 +1,4 @@
-"""How a text becomes tokens."""
+"""Splits text into tokens."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def tokenize(text: str, tokenizer: str = "words", lowercase: bool = True) -> lis
 
 
 class KnownWords:
-    """Words by their numbers, for tokenising texts in C, without an object for each token.
+    """A numbered list of words, with which C code tokenises texts without a Python object for each token.
 
     Parameters
     ----------
     words : iterable of str
-        Numbered from 0.
+        The words, which get the numbers 0, 1, ... in this order.
     """
 
     def __init__(self, words: Iterable[str]) -> None:

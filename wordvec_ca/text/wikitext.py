@@ -1,9 +1,9 @@
-"""Wikitext to plain text, one paragraph a line; and the process that does it within limits.
+"""Converts wikitext to plain text, one paragraph a line, in a process with limited time and memory.
 
-mwparserfromhell's tokeniser finds the markup; the text is picked from its tokens, since building the
-library's tree takes longer than finding the tokens. Some pages of a few kilobytes keep it busy for minutes,
-and only ending its process can stop it. So ``python -m wordvec_ca.text.wikitext`` processes pages from its
-standard input, one after another, and is killed by a page that takes too long.
+mwparserfromhell's tokeniser finds the markup. The text is taken from its tokens directly, since building the
+library's tree would take longer than finding the tokens. Some pages of a few kilobytes keep it busy for
+minutes, and only ending its process can stop it. So ``python -m wordvec_ca.text.wikitext`` processes pages
+from its standard input, one after another, and is killed by a page that takes too long.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def plain_text(wikitext: str, hidden: Collection[str] = ("file", "image", "categ
     out: list[str] = []
     stack: list[
         tuple[list[str], list[str]]
-    ] = []  # what was being written; what the open element knows so far
+    ] = []  # per open element: the output so far, and what is known about the element
     for token in _tokenizer().tokenize(wikitext, 0, False):
         kind = type(token)
         if kind is T.Text:
@@ -130,7 +130,7 @@ def plain_text(wikitext: str, hidden: Collection[str] = ("file", "image", "categ
 def _tokenizer() -> Any:
     try:
         from mwparserfromhell.parser._tokenizer import CTokenizer
-    except ImportError:  # compiled without
+    except ImportError:  # compiled without this function
         from mwparserfromhell.parser.tokenizer import Tokenizer
 
         return Tokenizer()
@@ -165,7 +165,7 @@ def prepare(seconds: float, hidden: Collection[str]) -> Callable[[bytes], bytes]
         try:
             return plain_text(page.decode("utf-8", "replace"), hidden).encode("utf-8", "replace")
         except (MemoryError, RecursionError, LookupError, ValueError, TypeError) as error:
-            # the last three: the library has lost its way in broken markup
+            # the last three: broken markup confuses the library
             raise NoAnswerError(f"the page cannot be parsed: {type(error).__name__}") from error
         finally:
             _limit_time(0)

@@ -1,4 +1,4 @@
-"""Lists of words, as values of records or written out as text: JSON, Python's ``repr`` or numpy's."""
+"""Reads lists of words, given as objects or written as text: as JSON, or as Python or numpy prints them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOKS_WRITTEN = re.compile(r"""[\[(]\s*(?:[\[({]\s*)?(?:['"]|-?[\d.]+[\s,\])}])
 
 
 class NotWords(ValueError):
-    """What a record holds cannot be used; the message says why, as the end of a sentence."""
+    """The value in a record cannot be used. The message, the end of a sentence, says why."""
 
 
 def is_list(value: Any) -> bool:
@@ -29,7 +29,7 @@ def is_list(value: Any) -> bool:
 
 
 def words_of(values: Sequence[Any]) -> list[str]:
-    """Return the words of a list; integers as their decimal form, empty words are left out.
+    """Return the words of a list. Integers become decimal digits, and empty words are left out.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def token_line(values: Sequence[Any]) -> TokenLines:
     values = values.tolist() if hasattr(values, "tolist") else values
     if all(type(value) is str for value in values):
         line = " ".join(values)
-        if len(line.split()) == len(values):  # the common case: no white space within a word, none is empty
+        if len(line.split()) == len(values):  # the common case: no word is empty or contains white space
             return TokenLines(line.encode("utf-8", "surrogatepass") + b"\n")
     return TokenLines.of(words_of(values))
 
@@ -71,8 +71,8 @@ def written_list(text: str) -> list[str] | None:
     Parameters
     ----------
     text : str
-        ``["the", "cat"]`` as JSON has it, ``['the', 'cat']`` as Python, ``['the' 'cat']`` as
-        numpy; or integers.
+        ``["the", "cat"]`` (JSON), ``['the', 'cat']`` (Python) or ``['the' 'cat']`` (numpy), also with
+        integers.
     """
     text = text.strip()
     if len(text) < 2 or _BRACKETS.get(text[0]) != text[-1]:

@@ -1,4 +1,4 @@
-"""Text whose lines were broken at a fixed width, as in e-books: each line would be read as a sentence."""
+"""Detects lines that were broken at a fixed width, as in e-books: each would be read as a sentence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ FEWEST = 30
 """Smallest number of lines needed for a decision."""
 
 MOST_UNLIKE = 0.05
-"""Largest share of lines within paragraphs that are shorter than ``SHORTEST`` times the width, or longer than
-it."""
+"""Largest share of lines within paragraphs that may be longer than the width or shorter than ``SHORTEST`` of
+it.
+"""
 
 SHORTEST = 0.7
 
