@@ -338,10 +338,7 @@ def nameless_file(directory: Path) -> IO[bytes]:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             return tempfile.TemporaryFile(dir=directory)
-        except (
-            FileNotFoundError,
-            FileExistsError,
-        ):  # another run removed the folder
+        except (FileNotFoundError, FileExistsError):  # another run removed the folder
             if attempt == ATTEMPTS - 1 or directory.exists():
                 raise
     raise AssertionError("the last attempt raises")
@@ -366,9 +363,7 @@ def locked(directory: Path) -> Iterator[None]:
                 told = True
                 warnings.warn(f"another run is using the cache in {str(directory)!r}: waiting", stacklevel=3)
             time.sleep(0.05)
-        if (
-            os.fstat(descriptor).st_nlink == 0
-        ):  # removed before it was locked: lock a new folder
+        if os.fstat(descriptor).st_nlink == 0:  # removed before it was locked: lock a new folder
             directory.mkdir(parents=True, exist_ok=True)
             with locked(directory):
                 yield

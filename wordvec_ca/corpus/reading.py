@@ -107,14 +107,10 @@ class Reading:
         self.whole_lines = whole_lines or phrases is not None or self.segments
         if vocab is not None:
             words_read = vocab.words
-            if (
-                phrases is not None
-            ):  # parts of phrases need ids even if they are not in the vocabulary
+            if phrases is not None:  # parts of phrases need ids even if they are not in the vocabulary
                 parts = {word for sequence in phrases.sequences for word in sequence}
                 words_read = vocab.words + sorted(parts.difference(vocab.words))
-            self.lexicons = [
-                Lexicon(words_read)
-            ]  # it does not change any more, so all threads may use it
+            self.lexicons = [Lexicon(words_read)]  # it does not change any more, so all threads may use it
             if phrases is not None:
                 self.lexicons[0].look_up_parts(phrases.table)
         else:
@@ -515,9 +511,7 @@ class Reading:
         words, kept, order = whole.rank(least)
         raw_types = int(types.sum())
         vocab = Vocab(words, kept, raw_tokens=int((counts * types).sum()), raw_types=raw_types)
-        target = np.full(
-            len(whole) + 1, -1, dtype=np.int32
-        )  # the last, -1, is for types not kept
+        target = np.full(len(whole) + 1, -1, dtype=np.int32)  # the last, -1, is for types not kept
         target[order] = np.arange(len(order), dtype=np.int32)
         self.stats = replace(self.stats, raw_types=raw_types)
 

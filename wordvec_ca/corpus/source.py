@@ -125,9 +125,7 @@ class Source:
                     f"is a list of words, and a corpus a list of sentences: [[{shown}], …]"
                 )
             self.files = TextFiles(find_files(corpus), *how)
-        elif isinstance(
-            corpus, Mapping
-        ):  # of columns or splits: its keys would be read as text
+        elif isinstance(corpus, Mapping):  # of columns or splits: its keys would be read as text
             keys = ", ".join(map(repr, list(corpus)[:20]))
             raise DataError(f"the corpus is a {type(corpus).__name__} with the keys {keys}; give one value")
         elif is_frame(corpus):

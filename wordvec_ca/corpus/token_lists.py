@@ -243,9 +243,7 @@ def scan_text(
     first = np.zeros(len(vocab) + 1, np.int64)  # the last element is for -1
     for start in reversed(range(0, len(tokens), TOKENS_AT_ONCE)):
         part = tokens[start : start + TOKENS_AT_ONCE][::-1]
-        first[part] = np.arange(
-            start + len(part) - 1, start - 1, -1
-        )  # the last assignment to a word stays
+        first[part] = np.arange(start + len(part) - 1, start - 1, -1)  # the last assignment to a word stays
     order = np.argsort(first[:-1])
     words = vocab.words
     return ScannedCorpus(
@@ -339,9 +337,7 @@ def _words(sentence: Any) -> list[Hashable]:
             f"a sentence is a {type(sentence).__name__} with the keys {names}, which would be its words; "
             "give lists of words"
         )
-    return list(
-        sentence.as_py() if hasattr(sentence, "as_py") else sentence
-    )  # Arrow has as_py
+    return list(sentence.as_py() if hasattr(sentence, "as_py") else sentence)  # Arrow has as_py
 
 
 def _look_up(batch: list[Sequence[Hashable]], ids: Mapping[Any, int]) -> tuple[NDArray[np.int32], int]:

@@ -58,7 +58,7 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
         Number of spaces per level; by default everything is on one line.
     """
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return _IN_LINES.sub(lambda match: json.dumps(match[0])[1:-1], text)  # other unsafe characters are in strings
+    return _IN_LINES.sub(lambda match: json.dumps(match[0])[1:-1], text)  # the others are in strings
 
 
 def html_text(text: str) -> str:

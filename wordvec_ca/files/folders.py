@@ -115,9 +115,7 @@ def _refused(directory: str | os.PathLike[str], error: OSError) -> DataError:
 
 
 def clear_leftovers(directory: str | os.PathLike[str], mark: str | None = None) -> None:
-    """Remove folders of processes that were killed while writing a model; restore an older model if it was
-    moved.
-    """
+    """Remove folders of processes that were killed while writing a model; restore an older model."""
     target = Path(os.path.realpath(directory))
     partial, former = _leftover_names(target, mark)
     if former.exists() and not target.exists():

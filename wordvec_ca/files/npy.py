@@ -110,7 +110,7 @@ def write_npy_stream(
             file.write(np.ascontiguousarray(block, kind).data)
             n_rows += len(block)
         file.seek(0)
-        _write_header(file, (n_rows, n_columns), kind)  # the new header has the same length, since NumPy pads it for more rows
+        _write_header(file, (n_rows, n_columns), kind)  # same length: NumPy pads it for more rows
         if file.tell() != begin:
             raise AssertionError(f"the header takes {file.tell()} bytes instead of {begin}")
     return n_rows

@@ -184,7 +184,7 @@ class Storage:
         except (DataError, *ABSENT):
             raise
         except Exception as error:
-            if not (isinstance(error, OSError) or is_transient(error)):  # an error of the action, not of the storage
+            if not (isinstance(error, OSError) or is_transient(error)):  # the action's own error
                 raise
             reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             raise DataError(f"cannot {verb} {place!r}: {showable(reason, [place])}") from (

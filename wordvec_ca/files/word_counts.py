@@ -51,8 +51,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 
 def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
-    """Return words and counts from the content of a file; arguments, results and errors as in `read_words`.
-    """
+    """Return words and counts from the content of a file; otherwise as `read_words`."""
     regular = _regular_lines(data)
     try:
         text = data.decode("utf-8-sig")

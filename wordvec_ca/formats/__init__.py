@@ -1,7 +1,8 @@
-"""Files and folders of vectors: one module for each format, and the registry that recognises them.
+"""Reads and writes files and folders of vectors: a module for each format, and a registry that recognises
+them.
 
-Input: a file or folder of vectors from any tool, or a `VectorTable`. Output: the other one. A new format is
-a module and an entry in ``wordvec_ca/specs/formats.py``.
+Readers turn a file or folder of vectors from any tool into a `VectorTable`; writers do the reverse. A new
+format is a module and an entry in ``wordvec_ca/specs/formats.py``.
 """
 
 from wordvec_ca.formats.binary import read_binary

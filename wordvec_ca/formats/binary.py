@@ -5,8 +5,8 @@ r"""word2vec's binary format.
     header = n_words " " vector_size "\n"
     entry  = word " " vector_size * float32 (little endian) "\n"     n_words times; word in UTF-8
 
-The newline after each vector is written, as the C tool does, and optional in reading, since gensim leaves
-it out.
+The writer ends each vector with a newline, as the C tool does. Readers accept files without it, since gensim
+leaves it out.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def read_binary(
     Returns
     -------
     VectorTable
-        Without counts; the words may repeat.
+        Table without counts. Words may occur several times.
 
     Raises
     ------
     DataError
-        The header is not a header or promises more than the file holds, or the file is cut off; the message
+        The header is malformed or announces more than the file contains, or the file is cut off. The message
         names the byte.
     """
     name = source or str(path)
@@ -70,7 +70,7 @@ def read_binary(
         rows = GrowingRows(vector_size, n_words if plain else 1)
         words: list[bytes] = []
         buffer = b""
-        offset = len(first)  # of the buffer's start in the (decompressed) file
+        offset = len(first)  # position of the buffer's start in the (decompressed) file
         while len(words) < n_words:
             block = stream.read(_BLOCK)
             buffer += block
@@ -127,7 +127,7 @@ def write_binary(
     errors: str = "strict",
     overwrite: bool = True,
 ) -> None:
-    """Write word2vec binary, block by block and all or nothing; compressed if the path ends so.
+    """Write word2vec binary block by block, completely or not at all; a suffix such as ``.gz`` compresses it.
 
     Raises
     ------

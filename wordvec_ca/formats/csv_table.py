@@ -1,6 +1,7 @@
-"""Vectors as a CSV table: a column of words, and one of lists or one of numbers for each dimension.
+"""Reads vectors from CSV: a column of words, and a column of lists or one column of numbers per dimension.
 
-The first line names the columns. A column ``count`` holds counts. pandas, DuckDB and databases write such.
+The first line names the columns. A column ``count`` contains counts. pandas, DuckDB and databases write such
+tables.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from wordvec_ca.tables import VectorTable
 
 
 def is_csv_table(head: bytes) -> bool:
-    """Return whether a file with this beginning is such a table: names, then a word and numbers or a list."""
+    """Return whether a file begins with a line of names, then a line with a word and numbers or a list."""
     try:
         rows = list(itertools.islice(csv.reader(io.StringIO(head.decode("utf-8-sig", "ignore"))), 2))
     except csv.Error:
@@ -50,9 +51,9 @@ def read_csv(path: str | Path) -> VectorTable:
             named = [i for i, name in enumerate(names) if name in ("word", "token", "item", "key")]
             rest = [i for i in range(len(names)) if i not in (*numbers, *lists) and names[i] != "count"]
             word = (named or rest or [0])[0]
-            numbers = [i for i in numbers if i != word and names[i]]  # pandas leaves its index unnamed
+            numbers = [i for i in numbers if i != word and names[i]]  # pandas writes its index without a name
             empty = [names[i] for i, cell in enumerate(first) if not cell and i != word]
-            if empty:  # of a column of numbers, perhaps
+            if empty:  # perhaps the name of a column of numbers
                 raise ValueError(f"the cell of the column {empty[0]!r} is empty")
             for row in itertools.chain([first], rows):
                 words.append(row[word])

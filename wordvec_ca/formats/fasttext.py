@@ -16,7 +16,7 @@ Little endian, as ``FastText::saveModel`` writes them::
     codebook = int32 columns, int32 parts, int32 numbers of a part, int32 of the last, float32 256 x columns
 
 Files of 2016 begin with the options, without magic and version, and have neither ``pruned`` nor
-``quantised``; they are read (as version 0) and written as version 12. Models that were quantised (``.ftz``)
+``quantised``. They are read as version 0, and written as version 12. Models that were quantised (``.ftz``)
 hold codes instead of numbers (``product_codes.py``), and may be pruned: ``places`` then gives the rows of the
 remaining buckets.
 """
@@ -57,16 +57,17 @@ MOST_DIMENSIONS = 1 << 16
 LONGEST_NGRAM = 1_000
 _WIDEST_WINDOW = 1_000
 _LEAST_T = 1e-300
-"""floret has its mode (1 or 2) and the number of hashes before lrUpdateRate: read as fastText's, those two
-integers make a tiny t."""
+"""floret's files have two more integers before lrUpdateRate: the mode (1 or 2) and the number of hashes. If
+such a file is read as fastText's, t becomes tiny, which identifies it.
+"""
 
 LARGEST_OPTION = 2**31 - 1
 MOST_PLACES = 1 << 26
-"""Largest number of buckets of a pruned model: memory is reserved for each."""
+"""Largest number of buckets of a pruned model, since memory is allocated for each bucket."""
 
 
 class Options(NamedTuple):
-    """fastText's options as the file holds them; names are fastText's."""
+    """fastText's options in the order of the file, with fastText's names."""
 
     dim: int
     ws: int = 5
@@ -85,7 +86,7 @@ class Options(NamedTuple):
 
 @dataclass
 class FastTextModel:
-    """All that a ``.bin`` file holds.
+    """The content of a ``.bin`` file.
 
     Attributes
     ----------
@@ -98,12 +99,13 @@ class FastTextModel:
     n_tokens : int
         Tokens of the corpus.
     inputs : ndarray of shape (n_words + bucket, dim), float32, or QuantisedRows
-        The rows of words, then those of buckets; possibly a memory map.
+        The rows of words, then the rows of buckets; may be a memory map.
     outputs : ndarray of shape (n_words or n_labels, dim), float32, or QuantisedRows
     version : int
         11 or 12, or 0 for a file of 2016.
     places : ndarray of shape (bucket,), int32, or None
-        For a pruned model: the row of each bucket, counted after the rows of words; -1 for none.
+        For a pruned model: the row of each bucket, counted from the first row after those of words; -1
+        without a row.
     """
 
     options: Options
@@ -123,7 +125,7 @@ class FastTextModel:
 
     @property
     def n_words(self) -> int:
-        """Words without labels."""
+        """Number of words, without labels."""
         return int((self.types == 0).sum())
 
     def ngrams(self) -> NgramVectors | None:
@@ -141,7 +143,7 @@ class FastTextModel:
 
 
 class _Bytes:
-    """A stream whose errors name the byte at which the file ended too early."""
+    """A stream that raises an error if the file ends too early; the error names the byte."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         self._stream, self._name = stream, name
@@ -149,11 +151,11 @@ class _Bytes:
 
     @property
     def position(self) -> int:
-        """Bytes read so far."""
+        """Number of bytes read so far."""
         return self._before + self._at
 
     def _fill(self, n: int) -> bool:
-        """Read until n bytes are there, if the file has them."""
+        """Read until n bytes are in the buffer; return whether the file has so many."""
         while len(self._buffer) - self._at < n:
             more = self._stream.read(max(_BLOCK, n))
             if not more:
@@ -174,7 +176,7 @@ class _Bytes:
         return taken
 
     def unpack(self, form: struct.Struct, what: str) -> tuple[Any, ...]:
-        """Return the next numbers."""
+        """Return the next numbers, in the format ``form``."""
         return form.unpack(self.take(form.size, what))
 
     def skip(self, n: int) -> None:
@@ -184,11 +186,11 @@ class _Bytes:
         self._buffer, self._at, self._before = b"", 0, position
 
     def at_end(self) -> bool:
-        """Return whether no byte is left."""
+        """Return whether the stream is at its end."""
         return not self._fill(1)
 
     def word(self, number: int) -> bytes:
-        """Return the bytes up to the next zero."""
+        """Return the bytes up to the next zero byte."""
         end = self._buffer.find(b"\0", self._at)
         if end < 0:
             self._fill(_LONGEST_WORD)
@@ -220,7 +222,8 @@ def read_model(
     Raises
     ------
     DataError
-        The file is not a fastText model, damaged or cut off, or is quantised although that is excluded.
+        The file is not a fastText model, is damaged or cut off, or is quantised although ``quantised`` is
+        false.
     """
     name = source or str(path)
     size = os.path.getsize(path) if compression_of(path) is None else None
@@ -296,7 +299,7 @@ def _read_entries(data: _Bytes, n: int) -> tuple[list[bytes], np.ndarray, np.nda
 
 
 def _read_places(data: _Bytes, name: str, n: int, bucket: int) -> np.ndarray:
-    """Return the rows of the buckets that a pruned model has kept."""
+    """Return the row of each bucket of a pruned model, -1 for buckets without one."""
     if n > bucket or bucket > MOST_PLACES:
         raise DataError(
             f"{name}: {n} of {bucket} buckets are recorded as used; there can be {MOST_PLACES} in all, and "
@@ -315,10 +318,10 @@ def _read_places(data: _Bytes, name: str, n: int, bucket: int) -> np.ndarray:
 
 @dataclass
 class _Matrices:
-    """The matrices of a model, one after the other; those of a plain file are mapped.
+    """Reads the matrices of a model, one after the other; memory-maps them if the file is not compressed.
 
-    ``size`` is that of a plain file; with ``marked``, a byte before each matrix states whether it is
-    quantised; ``quantised`` is whether that is allowed.
+    ``size`` is the size of a plain file. With ``marked``, a byte before each matrix states whether it is
+    quantised. ``quantised`` states whether quantised matrices are allowed.
     """
 
     data: _Bytes
@@ -376,7 +379,7 @@ class _Matrices:
         return rows
 
     def _read_codebook(self, n_columns: int, what: str) -> tuple[int, np.ndarray]:
-        """Return the numbers of a part, and the centroids."""
+        """Return how many numbers a part has, and the centroids."""
         found = self.data.unpack(_CODEBOOK, f"the codebook of the {what}")
         part = found[2]
         if part < 1 or found != (n_columns, n_parts(n_columns, part), part, (n_columns - 1) % part + 1):
@@ -384,7 +387,9 @@ class _Matrices:
         return part, self._array(np.float32, CENTROIDS * n_columns, what)
 
     def _array(self, dtype: Any, n: int, what: str) -> np.ndarray:
-        """Return the next n numbers: a block at a time, so that a damaged n takes no memory."""
+        """Return the next n numbers. They are read in blocks, so that a wrong n does not allocate much
+        memory.
+        """
         kind = np.dtype(dtype).newbyteorder("<")
         blocks = [
             self.data.take(min(_BLOCK, kind.itemsize * n - at), f"the {what}")
@@ -399,7 +404,7 @@ class _Matrices:
 
 
 def write_model(model: FastTextModel, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Write a ``.bin`` file, all or nothing; compressed if the path ends so.
+    """Write a ``.bin`` file, completely or not at all; a suffix such as ``.gz`` compresses it.
 
     Raises
     ------

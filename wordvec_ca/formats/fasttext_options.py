@@ -1,4 +1,4 @@
-"""How a fastText model was trained: fastText's options under the names of this package, and the reverse."""
+"""Converts fastText's options to the names of this package, and back."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ from wordvec_ca.formats.fasttext import (
 from wordvec_ca.specs.models import SPECS
 
 MODELS_OF: dict[int, Any] = {spec.fasttext_number: spec.name for spec in SPECS if spec.fasttext_number}
-"""fastText's number of a model of words -> its name here; classifiers are not among them."""
+"""fastText's number of a model -> its name in this package; without classifiers."""
 
 NS_EXPONENT = 0.5
-"""Negatives of fastText are drawn in proportion to the root of their counts."""
+"""Exponent of the counts by which fastText draws negatives: their square root."""
 
 
 def read_trainable_model(path: str | os.PathLike[str]) -> FastTextModel:
-    """Read a ``.bin`` that can be trained further.
+    """Read a ``.bin`` model that can be trained further.
 
     Raises
     ------
     DataError
-        The file cannot be read, or the model is a classifier or was trained with another loss than negative
-        sampling.
+        The file cannot be read, the model is a classifier, or its loss is not negative sampling.
     """
     found = read_model(path)
     if found.options.model not in MODELS_OF or found.options.loss != NEGATIVE_SAMPLING:

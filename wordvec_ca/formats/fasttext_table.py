@@ -19,7 +19,7 @@ from wordvec_ca.tables import NgramIndex, NgramVectors, VectorTable
 def read_fasttext(
     path: str | os.PathLike[str], *, errors: str = "strict", source: str | None = None
 ) -> VectorTable:
-    """Read the vectors of words, composed of their own rows and those of their n-grams.
+    """Read the vectors of words, each composed of the word's own row and the rows of its n-grams.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def read_fasttext(
     Returns
     -------
     VectorTable
-        With counts and, for models that have them, n-grams. Labels of a classifier are left out.
+        Table with counts and, if the model has them, n-grams. Labels of a classifier are left out.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def read_fasttext(
     ngrams = ngrams or NgramVectors(
         NgramIndex(1, 0, 0, np.empty(0, np.uint64), np.empty(0, np.int32)), own_rows
     )
-    ngrams.source = None if quantised or model.places is not None else model  # else not written as it was
+    ngrams.source = None if quantised or model.places is not None else model  # else not written unchanged
     return VectorTable(words, vectors, model.counts[: len(words)], metadata, ngrams)
 
 
@@ -71,21 +71,21 @@ def write_fasttext(
 ) -> None:
     """Write a ``.bin`` model that gives the words the same vectors in fastText and gensim.
 
-    Unknown words get the same vectors too if the model has buckets. Where n-grams have rows of their own,
-    those of one bucket have to share its row (their mean), and n-grams without a row may fall into a bucket
-    that is in use. A model read from a ``.bin`` is written back byte for byte.
+    Unknown words get the same vectors too if the model has buckets. If each n-gram has a row of its own, the
+    n-grams of one bucket must share a row in the file (their mean), and an n-gram without a row may belong to
+    a bucket that has one. A model read from a ``.bin`` is written back byte for byte.
 
     Parameters
     ----------
     table : VectorTable
     path : path-like
-        Compressed if it ends so.
+        File to write; a suffix such as ``.gz`` compresses it.
     errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
         As in ``write_vectors``.
     overwrite : bool
         Whether an existing file may be replaced.
     buckets : int
-        For n-grams that have rows of their own.
+        Number of buckets to write if each n-gram has a row of its own.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def write_fasttext(
         inputs = np.concatenate([_own_rows(table, bucket_rows), bucket_rows])
     options = options._replace(**options_of_training(table.metadata))
     outputs = np.zeros((n, d), np.float32)
-    if isinstance(source, OpenedArray):  # of a model directory; of several rows of a word the first
+    if isinstance(source, OpenedArray):  # of a model directory; of several rows of a word, the first
         trained = source.get()
         if trained.shape[0] == n and trained.size % (n * d) == 0:
             outputs = trained.reshape(n, -1, d)[:, 0]
@@ -126,7 +126,7 @@ def write_fasttext(
 
 
 def _own_rows(table: VectorTable, bucket_rows: np.ndarray) -> np.ndarray:
-    """Return rows of words such that the mean with their buckets is the vector of each word."""
+    """Return a row for each word such that the mean of it and the word's bucket rows is the word's vector."""
     assert table.ngrams is not None
     index = table.ngrams.index
     buckets = NgramIndex(index.min_n, index.max_n, len(bucket_rows), None, 0)

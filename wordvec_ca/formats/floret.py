@@ -1,13 +1,13 @@
-r"""floret's tables, of which spaCy makes a vector for any string (``spacy init vectors --mode floret``).
+r"""Writes floret's tables, of which spaCy makes a vector for any string (``init vectors --mode floret``).
 
     header  = rows " " vector_size " " min_n " " max_n " 1 2166136261 < >\n"
     line    = number of the row, from 0, and its numbers
 
-The vector of a string is the mean of the rows of ``<string>`` as a whole and of each of its n-grams; a row is
-that of the hash (MurmurHash3, x64, 128 bits, of which the first 32 count) modulo the rows. The table starts
-with the n-gram rows of the model; n-grams with the same row of the table get their mean. Then conjugate
-gradients find the smallest change, in squares, with which the words of the vocabulary get their vectors
-exactly. Unknown words get nearly the same vectors as from the model.
+The vector of a string is the mean of the rows of ``<string>`` as a whole and of each of its n-grams; the row
+of a string is its hash modulo the number of rows (the first 32 bits of MurmurHash3, x64, 128 bits). The table
+starts with the n-gram rows of the model; n-grams that share a row of the table get the mean of their rows.
+Then conjugate gradients find the change with the smallest sum of squares that gives the words of the
+vocabulary exactly their vectors. Unknown words get nearly the same vectors as from the model.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_STEPS = 60
 """Largest number of steps of conjugate gradients."""
 
 CLOSE = 1e-5
-"""The steps end when the error of every dimension is below this, relative to the length of the vectors."""
+"""Relative error, in every dimension, below which the steps end."""
 
 
 def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
@@ -47,7 +47,7 @@ def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
     Parameters
     ----------
     table : VectorTable
-        With n-grams.
+        A table with n-grams.
     path : path-like
     overwrite : bool
         Whether an existing file may be replaced.
@@ -94,7 +94,7 @@ def floret_rows(table: VectorTable, ngrams: NgramVectors) -> NDArray[np.float32]
     wholes = [END_OF_LINE.encode() if word == END_OF_LINE else encoded(word) for word in words]
     place_of_whole = _places([b"<%b>" % word for word in wholes], n_rows)
     rows = np.zeros((n_rows, table.vectors.shape[1]), np.float32)
-    _, row_of = index.rows_of(words)  # our row of each n-gram, in the same order
+    _, row_of = index.rows_of(words)  # the row of each n-gram in our model, in the same order
     known = row_of[first] >= 0
     np.add.at(rows, place[known], np.asarray(ngrams.rows[row_of[first][known]], np.float32))
     rows /= np.maximum(np.bincount(place[known], minlength=n_rows), 1).astype(np.float32)[:, None]
@@ -110,7 +110,8 @@ def nearest_solution(
 ) -> NDArray[np.float32]:
     """Return the rows nearest to ``rows`` that satisfy ``means @ result == vectors``.
 
-    They are rows + means' y with means means' y = vectors - means rows; all dimensions at once.
+    They are ``rows + means.T @ y``, where y solves ``means @ means.T @ y == vectors - means @ rows``, for all
+    dimensions at once.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def nearest_solution(
 
 
 def _places(strings: list[bytes], n_rows: int) -> NDArray[np.int64]:
-    """Return the row of each string.
+    """Return the row of each string in floret's table.
 
     Raises
     ------

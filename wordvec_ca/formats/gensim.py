@@ -1,4 +1,4 @@
-"""Read gensim's ``.kv`` and ``.model`` files without gensim and without running a pickle."""
+"""Reads gensim's ``.kv`` and ``.model`` files without gensim and without running a pickle."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
     Parameters
     ----------
     path : path-like
-        The file that ``save`` was given; ``path + ".vectors.npy"`` must be in the same folder if gensim wrote
-        one.
+        The file that gensim's ``save`` wrote; ``path + ".vectors.npy"`` must be in the same folder if gensim
+        wrote one.
 
     Raises
     ------
     DataError
-        The pickle names anything but vectors, is damaged, or does not hold vectors.
+        The pickle names anything other than vectors, is damaged, or does not hold vectors.
     """
     file = Path(path)
     loaded = unpickle(file)
@@ -57,7 +57,7 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
 def _fasttext(
     state: dict[str, Any], words: list[str], counts: np.ndarray | None, prefix: str, file: Path
 ) -> VectorTable:
-    """Return vectors that are made of rows of words and of n-grams, as gensim makes them when it loads."""
+    """Return vectors composed of rows of words and n-grams, as gensim composes them when it loads a model."""
     own, rows = (_array(state, (name,), prefix) for name in ("vectors_vocab", "vectors_ngrams"))
     least, most, buckets = (state.get(name) for name in ("min_n", "max_n", "bucket"))
     if (
@@ -78,7 +78,7 @@ def _fasttext(
 
 
 def _array(state: dict[str, Any], names: tuple[str, ...], prefix: str) -> np.ndarray | None:
-    """Return the first of the named arrays, from the pickle or from the file beside it."""
+    """Return the first of the named arrays that exists, in the pickle or in a file beside it."""
     for name in names:
         beside_it = state.get("__numpys")
         if isinstance(beside_it, list | tuple | set) and name in beside_it:
@@ -92,7 +92,7 @@ def _array(state: dict[str, Any], names: tuple[str, ...], prefix: str) -> np.nda
 
 
 def _existing(prefix: str, name: str) -> Path:
-    """Return the file beside the index that holds an array.
+    """Return the file beside the index that contains an array.
 
     Raises
     ------
@@ -130,10 +130,10 @@ def _words(state: dict[str, Any]) -> tuple[list[str] | None, np.ndarray | None]:
 
 
 def read_gensim_state(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
-    """Return the name of the class that a file of gensim holds, and the attributes of the object.
+    """Return the class name and the attributes of the object in a gensim file.
 
-    Attributes that are objects of gensim are dictionaries of their attributes; arrays in files of their own
-    are memory-mapped. What is not a number, text, array or collection of these is left out.
+    An attribute that is a gensim object becomes a dictionary of its attributes. Arrays in files of their own
+    are memory-mapped. Values other than numbers, texts, arrays and collections of these are left out.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def read_gensim_state(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]
     Raises
     ------
     DataError
-        The pickle names anything but vectors, is damaged, or a file beside it is missing.
+        The pickle names anything other than vectors, is damaged, or a file beside it is missing.
     """
     loaded = unpickle(Path(path))
     if not hasattr(loaded, "__dict__"):

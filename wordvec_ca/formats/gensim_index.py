@@ -1,4 +1,4 @@
-"""Vectors for gensim: the index file that it loads, and its objects.
+"""Writes the index file from which gensim loads vectors, and makes gensim's objects.
 
 gensim keeps an object as a pickle (the index) that names the arrays stored beside it. ``vectors.kv`` here
 is such an index for the matrix in ``vectors.kv.vectors.npy``, which gensim then maps or reads. So the vectors
@@ -54,7 +54,7 @@ def to_gensim(words: Sequence[str], vectors: np.ndarray, counts: np.ndarray | No
     ----------
     words : sequence of str
     vectors : ndarray of shape (n_words, vector_size), float32
-        Not copied: what one side changes, the other sees; a read-only memory map stays read-only.
+        Shared, not copied, so changes affect both objects; a read-only memory map stays read-only.
     counts : ndarray of shape (n_words,), int64, or None
         Becomes ``get_vecattr(word, "count")``.
 
@@ -89,12 +89,12 @@ def write_gensim_index(
     Parameters
     ----------
     directory : path-like
-        Where the array is and the index will be.
+        Folder that contains the array, and in which the index is written.
     words : sequence of str
         One for each row of the array.
     counts : ndarray of shape (n_words,), int64, or None
     name : str
-        File name of the index; that of the array is ``name + ".vectors.npy"``.
+        File name of the index; the array's file is ``name + ".vectors.npy"``.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def write_gensim_index(
     Raises
     ------
     DataError
-        The array is missing, damaged or has another number of rows than there are words.
+        The array is missing or damaged, or its number of rows is not the number of words.
     """
     folder = Path(directory)
     array = folder / f"{name}.vectors.npy"
@@ -113,7 +113,7 @@ def write_gensim_index(
     shape = map_array(array).shape
     if shape[0] != len(words):
         raise DataError(f"{array} has {shape[0]} rows, but there are {len(words)} words")
-    # atomic, as a reader may have the index of an earlier model open
+    # atomic, because a reader may have the index of an earlier model open
     with atomic_file(folder / name, follow_links=False) as stream:
         _pickle_index(stream, words, shape[1], counts)
     return folder / name
@@ -122,7 +122,7 @@ def write_gensim_index(
 def _pickle_index(
     stream: IO[bytes], words: Sequence[str], vector_size: int, counts: np.ndarray | None
 ) -> None:
-    """Write what gensim 4 writes for a ``KeyedVectors`` with ``save(path, separately=["vectors"])``."""
+    """Write the same pickle as gensim 4's ``KeyedVectors.save(path, separately=["vectors"])``."""
     words = list(words)
     state = {
         "vector_size": vector_size,
@@ -132,7 +132,7 @@ def _pickle_index(
         "norms": None,
         "expandos": {} if counts is None else {"count": np.array(counts, dtype=np.int64)},
         "mapfile_path": None,
-        "lifecycle_events": None,  # gensim would note time, machine and path here
+        "lifecycle_events": None,  # gensim would record time, machine and path here
         "__numpys": ["vectors"],
         "__scipys": [],
         "__ignoreds": [],
@@ -152,7 +152,7 @@ def _pickle_index(
 
 
 def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write the index of a model directory without one, as earlier versions saved it if gensim was missing.
+    """Write the index of a model directory that has none, since earlier versions needed gensim to write it.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def write_gensim_model(
     attributes: dict[str, Any],
     path: str | os.PathLike[str],
 ) -> None:
-    """Write a model that gensim's ``Word2Vec.load`` reads and trains further; gensim itself makes it.
+    """Let gensim write a model that its ``Word2Vec.load`` can read and train further.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A folder for the Hugging Face Hub with words, vectors, counts and the record of the run.
+"""Reads and writes folders for the Hugging Face Hub: words, vectors, counts and the record of the run.
 
 ::
 
@@ -52,7 +52,7 @@ def write_hugging_face(
     evaluation: list[dict[str, Any]] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Write the folder, all or nothing; ``KeyedVectors.load`` reads it.
+    """Write the folder, completely or not at all; ``KeyedVectors.load`` reads it.
 
     Parameters
     ----------

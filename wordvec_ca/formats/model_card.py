@@ -1,7 +1,6 @@
-"""``README.md`` for the Hugging Face Hub: what the vectors of a folder are, how they were made, and how good
-they are.
+"""Writes the model card (``README.md``) for the Hugging Face Hub: origin and quality of the vectors.
 
-It begins with YAML for the Hub, written as JSON, which YAML contains.
+The card begins with YAML for the Hub, written as JSON, which is valid YAML.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SHOWN_OPTIONS = (
     *("vectors", "hs", "cbow_update", "cbow_mean", "parts", "attention", "subwords", "buckets"),
     *("tokenizer", "lowercase", "phrases"),
 )
-"""Options of a run that a card shows."""
+"""Options of a run that the card shows."""
 
 
 def example_words(words: Sequence[str]) -> dict[str, str]:
@@ -55,7 +54,7 @@ def model_card(
     library : str or None
         The Hub's name of the library that loads the folder.
     usage : str
-        Python that loads the folder.
+        Python code that loads the folder.
     evaluation : list of dict
         Reports as ``cawv eval --json`` writes them; may be empty.
     """

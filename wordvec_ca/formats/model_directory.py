@@ -74,14 +74,14 @@ from wordvec_ca.tables import (
 )
 
 MODEL_FORMAT = 1
-"""Version of the model directory; older ones are still read."""
+"""Version of the format of model directories; older versions can still be read."""
 
 MODEL_FILES = {*map(str, ModelFile), CHECKSUMS, *RESAMPLE_FILES}
 """Files of a model directory; a directory with any other file is never overwritten."""
 
 
 def is_model_directory(path: Path) -> bool:
-    """Return whether a folder holds at least the vectors of a model."""
+    """Return whether a folder contains at least the vectors of a model."""
     return (path / ModelFile.VECTORS).is_file()
 
 
@@ -115,7 +115,7 @@ def _read_model_directory(path: Path, form: str | None) -> VectorTable:
     metadata = read_metadata(path) if (path / ModelFile.CONFIG).is_file() else {}
     words, counts = read_words(
         path / ModelFile.VOCAB, foreign=False
-    )  # a repeated word is noticed when they are indexed
+    )  # a repeated word is detected when the words are indexed
     published = form_of_record(metadata)
     is_published = form is None or form == published
     if form is None or is_published:
@@ -137,7 +137,7 @@ def _read_model_directory(path: Path, form: str | None) -> VectorTable:
 
 def _made(path: Path, metadata: dict[str, Any], form: str) -> np.ndarray:
     """Return vectors in another form than the published one."""
-    check_form(form)  # before the matrices are opened, which may have faults of their own
+    check_form(form)  # checked before the matrices are opened, which may be damaged too
     if form == "input" and (path / ModelFile.INPUTS).is_file():
         return map_array(path / ModelFile.INPUTS)
     fitted, halves = form_of_directory(path, metadata, form)
@@ -211,7 +211,7 @@ def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Call
     config = metadata.get("config")
     try:
         attends = isinstance(config, dict) and spec_of(config.get("model", "")).attends
-    except ValueError:  # a model of a later version: its vectors can be used
+    except ValueError:  # a model of a later version, whose vectors can still be used
         return None
     logits = OpenedArray(path / ModelFile.ATTENTION_WORDS), OpenedArray(path / ModelFile.ATTENTION_SLOTS)
     return partial(read_word_attention, path, config or {}, counts, *logits) if attends else None
@@ -251,7 +251,7 @@ def read_word_attention(
     kind, clip = config.get("attention", "full"), config.get("attention_clip", 10.0)
     try:
         slots = of_slots.get()
-        slots = slots[: slots.size - spec_of(config["model"]).documents]  # behind it is the document's place
+        slots = slots[: slots.size - spec_of(config["model"]).documents]  # the last place is the document's
         parts = _parts(path, config, slots.size)
         columns = logit_columns(kind, slots.size, len(parts))
         words = of_words.get() if columns else np.zeros((len(counts), 0), np.float32)
@@ -344,7 +344,7 @@ def read_index(
     Parameters
     ----------
     path : Path
-        What to call the file in messages.
+        Name of the file in messages.
     file : OpenedFile
         The file.
     min_n, max_n : int
@@ -352,7 +352,7 @@ def read_index(
     buckets : int
         Number of buckets; 0 if n-grams are named.
     n_rows : int
-        Rows that the model has for n-grams.
+        Number of rows that the model has for n-grams.
 
     Raises
     ------
@@ -403,7 +403,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
             f"{str(path)!r}: format {version!r} is newer than the format {MODEL_FORMAT} that this program "
             f"({__version__}) knows; update it, or export the vectors with the version that wrote it"
         )
-    return showable_record(record)  # earlier versions recorded URLs whole
+    return showable_record(record)  # earlier versions recorded URLs with their secrets
 
 
 def map_array(path: Path) -> np.ndarray:

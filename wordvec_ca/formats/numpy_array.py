@@ -1,4 +1,4 @@
-"""A bare NumPy array, for faiss, hnswlib and other programs, with the words in a file beside it."""
+"""Reads and writes a NumPy array and a file of its words, for faiss, hnswlib and other programs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def read_numpy(path: str | os.PathLike[str], *, errors: str = "strict") -> Vecto
     Raises
     ------
     DataError
-        There is no file of words, it has another number of lines than the array has rows, or bytes that are
-        not UTF-8 while ``errors`` is 'strict'; or the array is damaged, or not a matrix of floats.
+        The file of words is missing, has another number of lines than the array has rows, or is not UTF-8
+        while ``errors`` is 'strict'; or the array is damaged or not a matrix of floats.
     """
     beside = words_beside(Path(path))
     if not beside.is_file():
@@ -53,14 +53,14 @@ def read_numpy(path: str | os.PathLike[str], *, errors: str = "strict") -> Vecto
 
 
 def words_beside(path: Path) -> Path:
-    """Return the file of the words of an array."""
+    """Return the path of the file with the words of an array."""
     return path.with_name(f"{path.stem}.words.txt")
 
 
 def write_numpy(
     table: VectorTable, path: str | os.PathLike[str], *, errors: str = "strict", overwrite: bool = True
 ) -> None:
-    """Write ``v.npy``, float32, and ``v.words.txt``, a word for each row.
+    """Write ``v.npy`` (float32) and ``v.words.txt`` (a line with the word of each row).
 
     Raises
     ------
@@ -72,7 +72,7 @@ def write_numpy(
     target = Path(path)
     words = words_beside(target)
     lines = b"".join(word + b"\n" for word in encode_words(table.words, errors, "NumPy's array"))
-    if lines.startswith(BOM_UTF8):  # of the first word: the reader takes one off
+    if lines.startswith(BOM_UTF8):  # readers remove one byte order mark, so add another
         lines = BOM_UTF8 + lines
     check_files(target, words, overwrite=overwrite)
     with replacing_files(target.parent, last=target.name) as made:

@@ -1,7 +1,8 @@
-"""Vectors as a Parquet table: a column of words and one of lists, for DuckDB, LanceDB, pgvector and pandas.
+"""Reads and writes vectors as Parquet, with a column of words and one of lists, for DuckDB, pandas and
+others.
 
-Tables of other programs can be read too: any column of strings and one of lists of numbers, or a column of
-numbers for each dimension. A column ``count`` holds counts.
+Tables of other programs can be read too, if they have a column of strings, and either a column of lists of
+numbers or one column of numbers per dimension. A column ``count`` contains counts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from wordvec_ca.formats.zip_archive import MOST_TIMES, SMALL
 from wordvec_ca.tables import VectorTable, check_unicode, row_blocks
 
 RECORD = b"wordvec_ca"
-"""Key of the record of the training run among the metadata of the table."""
+"""Key in the table's metadata under which the record of the training run is stored."""
 
 
 NOT_DIMENSIONS = ("count", "__index_level_0__")
@@ -95,7 +96,7 @@ def _check_size(path: str | Path, metadata: Any) -> None:
 
 
 def write_parquet(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:
-    """Write vectors, all or nothing: columns ``word``, ``count`` if counts are known, and ``vector``.
+    """Write columns ``word``, ``vector`` and, if counts are known, ``count``, completely or not at all.
 
     Raises
     ------

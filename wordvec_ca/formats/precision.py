@@ -1,4 +1,4 @@
-"""Smaller numbers: vectors as float16, or as int8 with one scale per word, and the loss of precision.
+"""Stores vectors as float16, or as int8 with one scale per word, and measures the loss of precision.
 
 A row x is stored as int8 q and a float32 scale s = max|x| / 127, with q = round(x / s); readers return s q.
 """
@@ -15,16 +15,16 @@ from wordvec_ca.tables import VectorTable, row_blocks, show_word
 
 DTYPES = ("float32", "float16", "int8")
 KINDS = {"float32": "F32", "float16": "F16", "int8": "I8"}
-"""Names of the types in safetensors files."""
+"""Names of the number types in safetensors files."""
 
 
 class Loss(NamedTuple):
-    """How far stored vectors are from the original ones.
+    """How much stored vectors differ from the original ones.
 
     Attributes
     ----------
     lowest, mean : float
-        Cosine of a stored vector with the original, over the words; NaN if all vectors are zero.
+        Lowest and mean cosine between stored and original vectors of words; NaN if all vectors are zero.
     """
 
     lowest: float
@@ -67,7 +67,7 @@ def scales(vectors: np.ndarray) -> np.ndarray:
 
 
 def stored_rows(vectors: np.ndarray, dtype: str) -> Iterator[np.ndarray]:
-    """Yield the rows, block by block, as they are stored: little-endian, of the type ``dtype``."""
+    """Yield blocks of rows in the form in which they are stored: of type ``dtype``, little-endian."""
     for rows in row_blocks(vectors):
         block = np.ascontiguousarray(vectors[rows], dtype=np.float32)
         if dtype == "int8":
@@ -87,7 +87,7 @@ def scaled(stored: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def precision_loss(vectors: np.ndarray, dtype: str) -> Loss:
-    """Return how far vectors stored as ``dtype`` are from the original ones.
+    """Return how much vectors stored as ``dtype`` differ from the original ones.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def precision_loss(vectors: np.ndarray, dtype: str) -> Loss:
     for stored in stored_rows(vectors, dtype):
         original = np.asarray(vectors[start : start + len(stored)], dtype=np.float64)
         start += len(stored)
-        found = stored.astype(np.float64)  # a scale of the row does not change its direction
+        found = stored.astype(np.float64)  # scaling a row does not change its direction
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             product = np.einsum("ij,ij->i", original, found)
             norms = np.linalg.norm(original, axis=1) * np.linalg.norm(found, axis=1)

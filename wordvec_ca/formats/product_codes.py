@@ -1,4 +1,4 @@
-"""Rows as codes: product quantisation (Jégou et al. 2011) as fastText stores it (Joulin et al. 2016).
+"""Decodes rows stored by product quantisation (Jégou et al. 2011) as in fastText (Joulin et al. 2016).
 
 A row is cut into parts of ``part`` numbers, the last possibly shorter; each part is stored as one byte, the
 number of one of its 256 centroids. With norms, rows were scaled to length 1 first, and each length is stored
@@ -16,7 +16,7 @@ CENTROIDS = 256
 
 @dataclass
 class QuantisedRows:
-    """A matrix of codes.
+    """A quantised matrix, whose rows are decoded when they are read.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class QuantisedRows:
     centroids : ndarray of shape (256 * dim,), float32
         Centroids of the first part, then of the second, ...
     dim, part : int
-        Numbers of a row, and of each of its parts but the last.
+        How many numbers a row has, and each of its parts except the last.
     norm_codes : ndarray of shape (n_rows,), uint8, or None
     norms : ndarray of shape (256,), float32, or None
     """
@@ -38,25 +38,25 @@ class QuantisedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and numbers in each."""
+        """Number of rows, and of numbers in each."""
         return len(self.codes), self.dim
 
     @property
     def itemsize(self) -> int:
-        """Bytes of a number of a decoded row."""
+        """Number of bytes of each number in a decoded row."""
         return 4
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def centroids_of(self, number: int) -> np.ndarray:
-        """Return the centroids of a part, shape (256, its numbers)."""
+        """Return the centroids of a part, shape (256, size of the part)."""
         begin = number * self.part
         end = min(begin + self.part, self.dim)
         return self.centroids[CENTROIDS * begin : CENTROIDS * end].reshape(CENTROIDS, end - begin)
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
-        """Return some rows as numbers, shape (n, dim), float32."""
+        """Return some rows, decoded, shape (n, dim), float32."""
         codes = self.codes[rows]
         decoded = [self.centroids_of(number)[codes[:, number]] for number in range(codes.shape[1])]
         vectors = np.concatenate(decoded, axis=1) if decoded else np.zeros((len(codes), 0), np.float32)
@@ -66,5 +66,5 @@ class QuantisedRows:
 
 
 def n_parts(dim: int, part: int) -> int:
-    """Return how many parts a row is cut into."""
+    """Return the number of parts into which a row is cut."""
     return -(-dim // part)

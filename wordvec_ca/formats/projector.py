@@ -1,4 +1,5 @@
-r"""The pair of files that the TensorBoard projector (projector.tensorflow.org) loads, in one folder.
+r"""Reads and writes folders with the two files that the TensorBoard projector (projector.tensorflow.org)
+loads.
 
 ::
 
@@ -28,12 +29,12 @@ _HEADER = b"word\tcount"
 
 
 def is_projector_folder(path: Path) -> bool:
-    """Return whether a folder holds a projector pair."""
+    """Return whether a folder contains the two files of the projector."""
     return (path / VECTORS).is_file() and (path / METADATA).is_file()
 
 
 def read_projector(path: Path, *, errors: str = "strict") -> VectorTable:
-    """Read a projector pair from a folder.
+    """Read the projector's two files from a folder.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def _read_vectors(path: Path) -> np.ndarray:
 def write_projector(
     table: VectorTable, path: str | os.PathLike[str], *, errors: str = "strict", overwrite: bool = True
 ) -> None:
-    """Write the pair into a folder, which is created if it does not exist.
+    """Write the two files to a folder, which is created if necessary.
 
     Raises
     ------
@@ -128,7 +129,7 @@ def write_projector(
             for written in (metadata, stream):
                 written.flush()
                 os.fsync(written.fileno())
-            withdraw(folder / METADATA)  # the new one comes last
+            withdraw(folder / METADATA)  # the new one is written last
     except BaseException:
         if made and not any(folder.iterdir()):
             folder.rmdir()

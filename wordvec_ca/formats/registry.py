@@ -1,4 +1,4 @@
-"""The formats of vectors: recognised by content when read, chosen by name or suffix when written."""
+"""Recognises formats of vectors by content for reading, and chooses them by name or suffix for writing."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ ERRORS = ("strict", "surrogateescape", "replace", "ignore")
 
 
 def detect_format(path: str | os.PathLike[str]) -> str:
-    """Return which of ``READABLE`` a file or folder is, from its content alone.
+    """Return the format of a file or folder, one of ``READABLE``, from its content alone.
 
     Raises
     ------
     DataError
-        The path does not exist or has none of these formats; the message says what it looks like instead.
+        The path does not exist or has none of these formats. The message says what it seems to be.
     """
     from wordvec_ca.formats import text as text_format
 
@@ -57,7 +57,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
         raise DataError(f"{place} does not exist; give a model directory or a file of vectors")
     with open_by_content(place) as stream:
         head = stream.read(1 << 16)
-        while b"\n" not in head[:-1] and len(head) < (1 << 22):  # a line of many dimensions can be long
+        while b"\n" not in head[:-1] and len(head) < (1 << 22):  # a line with many dimensions is long
             more = stream.read(1 << 16)
             if not more:
                 break
@@ -117,7 +117,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
 
 
 def _folder_format(place: Path) -> str:
-    """Return which of ``READABLE`` a folder is."""
+    """Return the format of a folder, one of ``READABLE``."""
     from wordvec_ca.formats.projector import is_projector_folder
     from wordvec_ca.formats.spacy_pipeline import is_spacy_folder
     from wordvec_ca.formats.static_embedding import is_static_folder, static_folder_library
@@ -140,7 +140,7 @@ def _is_text_line(line: bytes, vector_size: int, whole: bool) -> bool:
     """Return whether a line is a word and ``vector_size`` numbers, or the beginning of such a line."""
     fields = line.split()
     if not whole:
-        fields = fields[:-1]  # the last one may be cut
+        fields = fields[:-1]  # the last one may be cut off
         if len(fields) < 2:
             return False
         fields = [*fields[:1], *fields[1 : vector_size + 1]]
@@ -169,11 +169,11 @@ def read_vectors(
         or zstd; all also as the one member of a zip archive, or as ``archive.zip:member``), or a folder with
         a projector pair, or for sentence-transformers, model2vec or the Hub.
     format : str
-        ``'auto'`` to look at the content, or one of ``READABLE``.
+        ``'auto'`` to recognise the format by content, or one of ``READABLE``.
     errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
         What to do with words that are not UTF-8, see ``read_text``.
     duplicates : {'refuse', 'first'}
-        What to do with repeated words: refuse the file, or keep the first of each and warn.
+        What to do with repeated words: raise an error, or keep the first occurrence and warn.
     vectors : str, optional
         For a model directory: the form of the vectors, one of ``VECTOR_FORMS``; by default the published one.
 
@@ -191,8 +191,8 @@ def read_vectors(
     Warns
     -----
     UserWarning
-        Some vectors hold NaN or infinity (for formats that are memory-mapped this comes with the first
-        similarity instead), or repeated words were left out.
+        Some vectors contain NaN or infinity (in memory-mapped formats, this warning comes only with the first
+        similarity), or repeated words were left out.
     """
     if format not in ("auto", *READABLE):
         raise ValueError(f"format is {format!r}; known are 'auto', {known_names(format, READABLE, repr)}")
@@ -247,7 +247,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def format_of_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the format for the name of an output file; a last suffix such as ``.gz`` is ignored.
+    """Return the format that the suffix of an output file selects; a last suffix such as ``.gz`` is ignored.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def write_vectors(
     evaluation: list[dict[str, Any]] | None = None,
     overwrite: bool = True,
 ) -> int:
-    """Write vectors, block by block and all or nothing.
+    """Write vectors block by block, completely or not at all.
 
     Parameters
     ----------
@@ -309,16 +309,16 @@ def write_vectors(
     format : str, optional
         One of ``WRITABLE``; by the suffix of ``path`` if not given.
     errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        What to do with words that hold lone surrogates, in the formats that keep words as UTF-8: refuse
-        them, turn those made by ``errors='surrogateescape'`` in reading back into the original bytes, or
-        spoil them.
+        What to do with words that contain lone surrogates, in the formats that store words as UTF-8: raise an
+        error, restore the original bytes (of words read with ``errors='surrogateescape'``), or replace or
+        drop the surrogates.
     unwritable : {'refuse', 'skip'}
-        What to do with words that the format cannot hold (white space or nothing at all in text and binary;
-        what ``errors`` refuses): write nothing, or leave them out and warn.
+        What to do with words that the format cannot store (in text and binary: empty words and words with
+        white space; also words that ``errors`` refuses): write nothing, or leave them out and warn.
     dtype : {'float32', 'float16', 'int8'}
         Type of the stored vectors, in the formats of ``SMALLER``.
     max_words : int, optional
-        Write only this many words from the front, which by convention are the most frequent.
+        Write only the first words, which by convention are the most frequent.
     evaluation : list of dict, optional
         Reports for the model card, in the formats of ``CARDS``, as ``cawv eval --json`` writes them.
     overwrite : bool
@@ -327,7 +327,7 @@ def write_vectors(
     Returns
     -------
     int
-        How many words were written.
+        Number of words written.
 
     Raises
     ------
@@ -380,7 +380,7 @@ def write_vectors(
 
 
 def _only_writable(table: VectorTable, one: VectorFormat, errors: str) -> VectorTable:
-    """Return the table without the words that a format cannot hold, with a warning that counts them."""
+    """Return the table without the words that a format cannot store, and warn how many they are."""
     kept = np.array([row for row, word in enumerate(table.words) if _writable(word, one, errors)], np.int64)
     n_left_out = len(table.words) - len(kept)
     if not n_left_out:

@@ -1,4 +1,4 @@
-r"""Vectors in a safetensors file: no pickle, and memory-mapped when read.
+r"""Reads and writes vectors in safetensors files, which contain no pickle and are memory-mapped when read.
 
 ::
 
@@ -86,7 +86,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> VectorTable:
 
 
 def map_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], Any]:
-    """Return the tensors of a file, memory-mapped and read-only, and the record of its header.
+    """Return the tensors of a file, memory-mapped and read-only, and the metadata in its header.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def scaled_rows(stored: np.ndarray, row_scales: np.ndarray, source: str) -> np.n
     Raises
     ------
     DataError
-        The two do not fit together.
+        The shapes do not fit together.
     """
     if stored.ndim != 2 or row_scales.shape != stored.shape[:1] or row_scales.dtype.kind != "f":
         raise DataError(
@@ -152,7 +152,7 @@ def _map_tensor(path: str | os.PathLike[str], start: int, name: str, entry: Any)
             f"{path}: tensor {name!r} of type {kind} and shape {shape} does not fit its bytes {begin} to "
             f"{end}, or the file is cut off"
         )
-    if n_items == 0:  # nothing to map
+    if n_items == 0:  # an empty tensor cannot be mapped
         try:
             return np.zeros(shape, dtype=dtype)
         except ValueError as error:  # a shape larger than any array
@@ -170,7 +170,7 @@ class Tensor(NamedTuple):
         Type as safetensors names it, such as ``F32``.
     shape : tuple of int
     blocks : iterable of bytes
-        Its content, little-endian, in order.
+        Content of the tensor, little-endian, in order.
     """
 
     name: str
@@ -179,14 +179,14 @@ class Tensor(NamedTuple):
     blocks: Iterable[bytes]
 
     def with_row_of_zeros(self) -> Tensor:
-        """Return the tensor with a row of zeros after its last."""
+        """Return the tensor with a row of zeros added at its end."""
         zeros = bytes(math.prod(self.shape[1:]) * np.dtype(_DTYPES[self.kind]).itemsize)
         shape = (self.shape[0] + 1, *self.shape[1:])
         return Tensor(self.name, self.kind, shape, chain(self.blocks, [zeros]))
 
 
 def vector_tensors(table: VectorTable, name: str, dtype: str, scale_name: str) -> list[Tensor]:
-    """Return the tensor of the vectors and, for int8, that of the scales of its rows.
+    """Return the tensor of the vectors and, for int8, the tensor of the scales of its rows.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def write_tensors(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write tensors block by block, all or nothing.
+    """Write tensors block by block, completely or not at all.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def write_tensors(
 def write_safetensors(
     table: VectorTable, path: str | os.PathLike[str], *, dtype: str = "float32", overwrite: bool = True
 ) -> None:
-    """Write vectors, words, counts and (up to 10 MB) the record of the run, block by block, all or nothing.
+    """Write vectors, words, counts and (if below 10 MB) the record of the run, completely or not at all.
 
     Parameters
     ----------

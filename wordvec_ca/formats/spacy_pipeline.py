@@ -1,9 +1,9 @@
-"""A folder that ``spacy.load`` opens: a pipeline with the tokeniser and the vectors of a model.
+"""Writes folders for ``spacy.load``: a pipeline with the tokeniser and the vectors of a model.
 
 spaCy's tokeniser repeatedly removes a matching prefix from each chunk of text: with our pattern as the only
-prefix rule, its tokens are ours. It drops nothing, so invisible characters between words remain as tokens
-without a vector. A soft hyphen separates tokens in spaCy; our tokeniser removes it. Text that was trained in
-lower case is looked up by ``LOWER``. spaCy itself writes the folder.
+prefix rule, its tokens are ours. spaCy does not drop characters, so invisible characters between words become
+tokens without a vector. A soft hyphen separates tokens in spaCy; our tokeniser removes it. Text that was
+trained in lower case is looked up by ``LOWER``. spaCy itself writes the folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FILES = {"config.cfg", "meta.json", "tokenizer", "vocab"}
 
 
 def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:
-    """Write a pipeline, all or nothing.
+    """Write a pipeline, completely or not at all.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True)
         pipeline.to_disk(folder)
         settings = (
             folder / "vocab" / "vectors.cfg"
-        )  # spaCy 3.8 reads the attribute from here, but leaves it out
+        )  # spaCy 3.8 reads this attribute here, but does not write it
         content = json.loads(settings.read_text("utf-8"))
         content["attr"] = pipeline.vocab.vectors.attr
         settings.write_text(json.dumps(content), "utf-8")

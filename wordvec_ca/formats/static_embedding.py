@@ -1,4 +1,4 @@
-"""Folders that sentence-transformers and model2vec load: a text is the mean of the vectors of its words.
+"""Folders for sentence-transformers and model2vec, which represent a text by the mean of its words' vectors.
 
 ::
 
@@ -11,10 +11,10 @@
     config.json          model2vec: its settings;    config_sentence_transformers.json: those of the other
     README.md            the model card
 
-model2vec's ``mapping``, if there is one, has the row of each word in ``embeddings``; it is read, and not
-written. model2vec leaves unknown words out of the mean; sentence-transformers counts them, with their vector
-of zeros, so that the mean is shorter but has the same direction. The folders do not contain pickles. `cawv`
-reads both kinds.
+model2vec's ``mapping``, if there is one, contains the row of each word in ``embeddings``. It is read, but
+never written. model2vec leaves unknown words out of the mean; sentence-transformers includes them with a
+vector of zeros, so that the mean is shorter but has the same direction. The folders do not contain pickles.
+`cawv` reads both kinds.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _USAGE = {
 
 
 def is_static_folder(path: Path) -> bool:
-    """Return whether a folder holds tensors and a tokeniser."""
+    """Return whether a folder contains tensors and a tokeniser."""
     return (path / TENSORS).is_file() and (path / TOKENIZER).is_file()
 
 
@@ -83,7 +83,7 @@ def read_static_folder(path: Path) -> VectorTable:
     if stored is None or stored.ndim != 2:
         raise DataError(f"{path / TENSORS} has no matrix with one row for each word; it cannot be read here")
     words, unknown = words_of_tokenizer((path / TOKENIZER).read_bytes(), str(path / TOKENIZER))
-    if "mapping" in tensors:  # model2vec with fewer rows than words: similar words share one
+    if "mapping" in tensors:  # model2vec folders may have fewer rows than words: similar words share a row
         mapping = tensors["mapping"]
         if mapping.dtype.kind not in "iu" or mapping.ndim != 1 or not _within(mapping, len(stored)):
             raise DataError(
@@ -95,14 +95,14 @@ def read_static_folder(path: Path) -> VectorTable:
     if "weights" in tensors:
         stored = scaled_rows(stored, tensors["weights"], str(path / TENSORS))
     vectors = stored.astype(np.float32, copy=False)
-    if words and words[-1] == unknown:  # no word, if it has no vector
+    if words and words[-1] == unknown:  # without a vector, it is not a word
         last = -1 if not vectors[-1].any() else len(words)
         words, vectors = words[:last], vectors[:last]
     return VectorTable(words, vectors, None, {})
 
 
 def _within(rows: np.ndarray, n: int) -> bool:
-    """Return whether all rows are of n."""
+    """Return whether all row numbers are below n and not negative."""
     return not len(rows) or (int(rows.min()) >= 0 and int(rows.max()) < n)
 
 
@@ -115,7 +115,7 @@ def write_static_folder(
     evaluation: list[dict[str, Any]] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Write a folder for one of the two libraries, all or nothing.
+    """Write a folder for one of the two libraries, completely or not at all.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def write_static_folder(
                 "architectures": ["StaticModel"],
                 "hidden_dim": size,
                 "seq_length": 1_000_000,
-                "max_length": None,  # texts are not cut
+                "max_length": None,  # texts are not truncated
                 "normalize": False,
                 "embedding_dtype": dtype,
             }

@@ -1,12 +1,12 @@
-r"""Vectors as text: word2vec's (with a header) and GloVe's (without).
+r"""Reads and writes vectors as text: word2vec's format (with a header) and GloVe's (without).
 
 ::
 
     header  = n_words " " vector_size "\n"          only word2vec
     line    = word (" " number) * vector_size "\n"  n_words times; word in UTF-8
 
-Each number is the shortest decimal that gives the same float32 back. The reader also takes words that
-contain spaces (it counts the numbers from the right), a blank before the line's end, tabs between numbers
+Each number is the shortest decimal that reads back as the same float32. The reader also accepts words that
+contain spaces (it counts the numbers from the right), a blank before the end of a line, tabs between numbers,
 and ``\r\n``; the writer refuses words that contain ASCII white space, because other readers cut them there.
 """
 
@@ -40,8 +40,7 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
 
 LARGEST_VECTOR_SIZE = 1_000_000
 TEXT_PART = 8
-"""Factor by which blocks of text are smaller than others, since text takes several times the memory of
-float32."""
+"""Factor by which blocks of text are smaller than other blocks, since text takes more memory than float32."""
 
 
 def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
@@ -71,7 +70,7 @@ _PAIR = re.compile(rb"\d+:[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?")
 
 
 def strangeness(line: bytes) -> str:
-    """Describe the fault of a line of vectors, if it is of a known kind; else return an empty string.
+    """Return a description of what is wrong with a line of vectors, or an empty string for unknown faults.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ def check_line_ends(head: bytes, name: str) -> None:
 
 
 def is_printable(sample: bytes) -> bool:
-    """Return whether bytes are text, perhaps cut within a character, rather than float32 numbers."""
+    """Return whether bytes are text, possibly cut within a character, and not float32 numbers."""
     if _CONTROL.search(sample):
         return False
     numeric = len(sample) - len(sample.translate(None, b"0123456789.,:;-+eE \t\r\n"))
@@ -137,8 +136,8 @@ def guess_vector_size(lines: list[bytes]) -> int:
     """Return the vector size of a text without header, from some of its lines.
 
     A word may hold spaces and numbers ("3 1/2"), so a line can have more numeric fields than the vector has
-    numbers, and a damaged line has fewer. The most common count decides; among equally common ones the
-    largest, so that a damaged line is refused rather than numbers taken for words.
+    numbers, and a damaged line has fewer. The most common count is chosen. If several are equally common, it
+    is the largest: a damaged line then causes an error, instead of numbers becoming part of words.
     """
     tally = Counter(map(numbers_in, lines))
     return max(tally, key=lambda n_numbers: (tally[n_numbers], n_numbers), default=0)
@@ -162,19 +161,19 @@ def read_text(
     header : bool
         Whether the first line holds the number of words and the vector size.
     errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        What to do with words that are not UTF-8: refuse the file, keep the bytes as lone surrogates (which
-        the writers turn back into the same bytes with the same option), or spoil the word.
+        What to do with words that are not UTF-8: raise an error, keep the bytes as lone surrogates (which
+        writers with the same option turn back into these bytes), or replace or drop the bytes.
     source : str, optional
-        What to call the file in messages; its path by default.
+        Name of the file in messages; by default its path.
     encoding : str
         Encoding of the words.
     max_words : int, optional
-        Read at most this many words, and nothing after them.
+        Read at most this many words; the rest of the file is not read.
 
     Returns
     -------
     VectorTable
-        Table without counts. The words may repeat: the caller decides what to do about that.
+        Table without counts. Words may occur several times; the caller decides what to do then.
 
     Raises
     ------
@@ -195,7 +194,7 @@ def read_text(
             second = stream.readline(_LONGEST_LINE) if n_words else b""
             if second.endswith(
                 b"\n"
-            ):  # a complete line of a wrong kind is malformed, not the end of a file that was cut off
+            ):  # a complete line that is wrong is malformed; it does not mean that the file was cut off
                 _split(second[:-1], vector_size, f"{name}, line 2")
             # the shortest line is " 0 0 ... 0\n"; a bound on memory as well as a check
             if plain and n_words * (2 * vector_size + 1) > size + 1:
@@ -232,7 +231,7 @@ def read_text(
         for block in blocks:
             if n_words is not None and len(words) + block.count(b"\n") > n_words:
                 if max_words is None:
-                    # a blank line among them is the fault, not the header
+                    # the error is the blank line, not the header
                     parse_lines(block, vector_size, words, name, first_line)
                     raise DataError(
                         f"{name}: line 1 promises {n_words} vectors, but there are more: the first extra one "
@@ -257,7 +256,7 @@ _ENDS_IN_DECIMALS = re.compile(rb"^.*[ \t][-+]?\d*\.\d+(?:[eE][-+]?\d+)?$", re.M
 
 
 def _look_for_numbers(words: list[bytes], vector_size: int, name: str, first_line: int) -> None:
-    """Warn of words that end in a decimal number: their lines may have one number too many.
+    """Warn of words that end in a decimal number, since their lines may have one number too many.
 
     Raises
     ------
@@ -289,7 +288,7 @@ def line_blocks(stream: BinaryIO, carry: bytes, name: str) -> Iterator[bytes]:
     while True:
         block = stream.read(_BLOCK)
         text = carry + block if block else carry.rstrip(b"\r\n") + b"\n"
-        # the last line that is not blank ends here; blank ones after it wait for what follows
+        # the last line that is not blank ends here; blank lines after it are kept until more text follows
         cut = text.find(b"\n", len(text[: text.rfind(b"\n") + 1].rstrip(b"\r\n"))) + 1
         if text[:cut].strip(b"\r\n"):
             yield text[:cut]
@@ -312,9 +311,9 @@ def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, fi
     text : bytes
         Whole lines.
     vector_size : int
-        Numbers on each line.
+        How many numbers each line has.
     words : list of bytes
-        Words so far, of this file only.
+        Words of this file so far.
     name : str
         Name of the file, for messages.
     first_line : int
@@ -329,7 +328,7 @@ def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, fi
     while n_read < len(rows):
         n_more, place = read_rows(text, place, rows[n_read:], words)
         n_read += n_more
-        if n_read < len(rows):  # a line that is not as simple as most
+        if n_read < len(rows):  # a line that needs the slow way
             end = text.index(b"\n", place)
             word, rows[n_read] = _split(
                 text[place:end], vector_size, f"{name}, line {first_line + len(words)}"
@@ -341,7 +340,7 @@ def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, fi
 
 
 def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray]:
-    """Split a line into word and numbers from the right, so that the word may hold spaces."""
+    """Split a line into word and numbers from the right, so that the word may contain spaces."""
     line = line.rstrip(b" \t\r")
     fields = line.rsplit(b" ", vector_size)
     if not all(fields[1:]) or any(b"\t" in field for field in fields):
@@ -357,7 +356,7 @@ def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray
     with np.errstate(over="ignore"):
         for i, field in enumerate(fields[1:]):
             try:
-                if b"_" in field:  # which Python allows
+                if b"_" in field:  # Python allows underscores in numbers
                     raise ValueError
                 row[i] = float(field)
             except ValueError as error:
@@ -371,7 +370,7 @@ def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray
 
 
 def _decode(words: list[bytes], errors: str, name: str, first_line: int, encoding: str) -> list[str]:
-    """Decode words, all at once in the usual case."""
+    """Decode words; in the usual case all in one call."""
     try:
         return b"\n".join(words).decode(encoding).split("\n") if words else []
     except UnicodeDecodeError:
@@ -396,7 +395,7 @@ def not_utf8(word: bytes, where: str) -> DataError:
 
 
 def encode_words(words: list[str], errors: str, format_name: str) -> list[bytes]:
-    """Encode words for a format that separates fields by spaces, refusing those it cannot hold.
+    """Encode words for a format that separates fields by spaces.
 
     Raises
     ------
@@ -444,7 +443,7 @@ def write_text(
     errors: str = "strict",
     overwrite: bool = True,
 ) -> None:
-    """Write word2vec text (``header=True``) or GloVe text, block by block and all or nothing.
+    """Write word2vec text (``header=True``) or GloVe text block by block, completely or not at all.
 
     Parameters
     ----------

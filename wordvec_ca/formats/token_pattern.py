@@ -1,4 +1,4 @@
-r"""The tokeniser as a regular expression, for programs that cannot run ours (docs/tokenising.md).
+r"""Regular expressions equivalent to the tokeniser, for programs that cannot run it (docs/tokenising.md).
 
 The classes of characters are written out, code point by code point, from the table that the tokeniser itself
 uses: ``\w`` and ``\p{L}`` depend on the version of Unicode of the program that reads them.
@@ -25,7 +25,7 @@ class Splitting(NamedTuple):
     tokenizer : {'words', 'whitespace'}
     lowercase : bool
     recorded : bool
-        Whether the record of a run states this; otherwise it is assumed.
+        Whether this was read from the record of a run; otherwise it is assumed.
     """
 
     tokenizer: str
@@ -34,9 +34,9 @@ class Splitting(NamedTuple):
 
 
 def splitting_of(metadata: dict[str, Any], words: list[str]) -> Splitting:
-    """Return how the text of a model was split, from its record or else from its words.
+    """Return how the text of a model was split, according to its record or, without one, to its words.
 
-    Without a record the default tokeniser is assumed, in lower case unless a word has a capital letter.
+    Without a record, the default tokeniser is assumed, with lower case unless a word has a capital letter.
     """
     config = metadata.get("config")
     config = config if isinstance(config, dict) else {}
@@ -64,7 +64,7 @@ def word_pattern() -> str:
 
 
 def between_words_pattern() -> str:
-    """Return a pattern for what the tokeniser ``words`` drops: white space and invisible characters."""
+    """Return a pattern for characters that the tokeniser ``words`` drops: white space and invisible ones."""
     return f"[{characters('space', 'linker', 'hidden')}]+"
 
 
@@ -75,7 +75,7 @@ def whitespace_pattern() -> str:
 
 @functools.cache
 def characters(*names: str) -> str:
-    """Return the inside of a bracket expression for all characters of some classes."""
+    """Return the content of a bracket expression that matches all characters of some classes."""
     numbers = [CHARACTER_CLASSES.index(name) for name in names]
     members = np.isin(character_classes(), numbers)
     members[0xD800:0xE000] = False  # surrogates are not characters

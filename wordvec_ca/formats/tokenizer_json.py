@@ -1,4 +1,5 @@
-"""``tokenizer.json``: our tokeniser and vocabulary for Hugging Face's ``tokenizers``.
+"""Writes our tokeniser and vocabulary as ``tokenizer.json`` for Hugging Face's ``tokenizers``, and reads such
+files.
 
 A normaliser lower-cases the text, a pre-tokeniser splits by a regular expression, and a WordLevel model gives
 each word its row. Words that are not known become one token, `UNKNOWN`, which is not a word of the text.
@@ -30,7 +31,7 @@ def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
     steps: list[dict[str, Any]] = []
     if splitting.tokenizer == "words":
         steps.append({"type": "Replace", "pattern": {"String": SOFT_HYPHEN}, "content": ""})
-    if splitting.lowercase:  # one character to one; only of this one does the library make two
+    if splitting.lowercase:  # our tokeniser maps one character to one; the library maps only this one to two
         steps.append({"type": "Replace", "pattern": {"String": "\u0130"}, "content": "i"})
         steps.append({"type": "Lowercase"})
     pattern = word_pattern() if splitting.tokenizer == "words" else whitespace_pattern()
@@ -61,7 +62,8 @@ def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
 
 
 def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | None]:
-    """Return the words (or pieces of words) of a ``tokenizer.json`` by their ids, and the unknown one.
+    """Return the words (or pieces of words) of a ``tokenizer.json`` in the order of their ids, and the
+    unknown word.
 
     Raises
     ------
@@ -85,7 +87,7 @@ def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | No
 
 
 def unknown_word(words: list[str]) -> str:
-    """Return the token for unknown words, if it is not a word itself."""
+    """Return a token for unknown words that is not itself a word of the vocabulary."""
     unknown, taken = UNKNOWN, set(words)
     while unknown in taken:
         unknown = f"[{unknown}]"

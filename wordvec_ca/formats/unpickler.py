@@ -47,7 +47,7 @@ _SHELLS = {
         "Vocab",
     },
 }
-_IGNORED = {  # what whole models hold besides vectors: becomes an object that does nothing
+_IGNORED = {  # objects in whole models other than vectors: each becomes an object that does nothing
     ("gensim.utils", "call_on_class_only"),
     ("numpy.random", "__RandomState_ctor"),
     ("numpy.random._mt19937", "MT19937"),
@@ -70,7 +70,9 @@ class Refused(pickle.UnpicklingError):
 
 
 class _Dtype:
-    """Stands for numpy.dtype while unpickling: accepts numbers, strings and objects, no structures."""
+    """Replaces numpy.dtype while unpickling; accepts types of numbers, strings and objects, but not
+    structures.
+    """
 
     def __init__(self, code: object, *_: object) -> None:
         if not isinstance(code, str):
@@ -91,7 +93,9 @@ class _Dtype:
 
 
 class PickledArray:
-    """Stands for numpy.ndarray while unpickling: bytes of plain numbers, or a list of unpickled values."""
+    """Replaces numpy.ndarray while unpickling; made of bytes of plain numbers or of a list of unpickled
+    values.
+    """
 
     array: np.ndarray | None = None
     rebuild: Callable[..., np.ndarray]
@@ -110,7 +114,7 @@ def _rebuild(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
         if not isinstance(data, list):
             raise Refused("a NumPy array of objects without a list of them")
         array = np.empty(len(data), dtype=object)
-        for i, entry in enumerate(data):  # at once NumPy would look into lists in lists
+        for i, entry in enumerate(data):  # np.array(data) would also convert nested lists
             array[i] = entry
     else:
         if isinstance(data, str):
@@ -124,7 +128,7 @@ def _rebuild(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
 
 
 class _Scalar:
-    """Stands for numpy.core.multiarray.scalar while unpickling."""
+    """Replaces numpy.core.multiarray.scalar while unpickling."""
 
     def __new__(cls, dtype: Any, data: Any = b"") -> Any:
         return _rebuild(data, dtype, (), "C")[()] if isinstance(data, bytes | str) else data
@@ -165,7 +169,7 @@ class _Room:
         return _rebuild(data, dtype, shape, order)
 
     def encode(self, text: Any, encoding: Any = "latin1") -> bytes:
-        """Return the bytes that protocol 2 stores as text."""
+        """Return bytes that pickle protocol 2 stores as text."""
         if not isinstance(text, str):
             raise Refused("bytes that are not written as text")
         self.spend(len(text))
@@ -184,7 +188,7 @@ class _Shells(pickle.Unpickler):
     """
 
     def __init__(self, stream: Any, size: int) -> None:
-        super().__init__(stream, encoding="latin1")  # of Python 2, as gensim reads them
+        super().__init__(stream, encoding="latin1")  # strings of Python 2, decoded as gensim does
         self._known: dict[tuple[str, str], Any] = {}
         self._room = _Room(16 * size)
         self._array_type = type("ndarray", (PickledArray,), {"rebuild": staticmethod(self._room.rebuild)})
@@ -196,7 +200,7 @@ class _Shells(pickle.Unpickler):
         return self._known[key]
 
     def _make(self, module: str, name: str) -> Any:
-        """Return a new stand-in, so that a pickle can change only its own copy."""
+        """Return a new stand-in for a name, so that a pickle can change only its own copy."""
         if name in _SHELLS.get(module, ()):
             return type(name, (), {})
         if (module, name) in _IGNORED:
@@ -212,7 +216,7 @@ class _Shells(pickle.Unpickler):
             return _fresh(self._room.rebuild)
         if module in _NUMPY_CORE and name == "scalar":
             return type("scalar", (_Scalar,), {})
-        if (module, name) == ("_codecs", "encode"):  # how protocol 2 writes bytes
+        if (module, name) == ("_codecs", "encode"):  # protocol 2 writes bytes in this way
             return _fresh(self._room.encode)
         if (module, name) in {("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}:
             return _fresh(_reconstruct_shell)
@@ -241,7 +245,8 @@ def _reconstruct_shell(cls: Any, *_: Any) -> Any:
 
 
 def unpickle(path: Path) -> Any:
-    """Return the object of a pickle: shells with attributes, lists, dictionaries, ``PickledArray``.
+    """Return the object in a pickle, made of shells with attributes, lists, dictionaries and
+    ``PickledArray``.
 
     Raises
     ------
@@ -258,7 +263,7 @@ def unpickle(path: Path) -> Any:
                 "run any program. If you trust its source, open it with gensim and save the vectors with "
                 "save_word2vec_format"
             ) from error
-        except Exception as error:  # a damaged pickle can raise nearly anything
+        except Exception as error:  # a damaged pickle can raise nearly any exception
             raise DataError(
                 f"{path}: not a readable gensim file ({type(error).__name__}: {error}); damaged or cut off?"
             ) from error
@@ -300,7 +305,7 @@ def _opcodes() -> tuple[re.Pattern[bytes], dict[int, tuple[int, bool]]]:
         return b"[" + b"".join(map(re.escape, codes)) + b"]"
 
     runs = [any_of(codes) + b".{%d}" % width for width, codes in plain.items()]
-    # short strings, the bulk of an index, need no turn of the loop in Python
+    # most of an index is short strings, which one match of the pattern skips without a Python loop
     for code, width in ((b"\x8c", 1), (b"X", 4)):
         short = b"|".join(re.escape(n.to_bytes(width, "little")) + b".{%d}" % n for n in range(1, _SHORT))
         runs.append(code + b"(?:" + short + b")")
@@ -315,8 +320,8 @@ _STOP, _PUT, _LONG_BINPUT, _FRAME = b".pr\x95"
 def check_sizes(path: Path) -> None:
     """Search a pickle for lengths and memo indexes larger than the file.
 
-    Takes about a second for a million words. A pickle that is cut off or has unknown opcodes is left to the
-    unpickler, which stops there too.
+    This takes about a second for a million words. A pickle that is cut off or has unknown opcodes is not an
+    error here: the unpickler stops there too.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Vectors in a zip archive, as GloVe and wiki-news are distributed: ``archive.zip``, or
+"""Unpacks vectors from zip archives (as GloVe distributes them), named ``archive.zip`` or
 ``archive.zip:member``.
 """
 
@@ -18,12 +18,13 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.specs.formats import FORMATS
 
 SMALL, MOST_TIMES = 1 << 26, 100
-"""Unpacked size that is always accepted, and the largest ratio to the packed size of a larger member: text
-and float32 numbers shrink to between a half and a tenth."""
+"""Unpacked size that is always accepted and, for larger members, the largest ratio of unpacked to packed
+size. Text and float32 numbers shrink to between a half and a tenth.
+"""
 
 
 def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
-    """Split a name into the archive and its member, or ""; None if the name is not in an archive."""
+    """Split a name into archive and member ("" without one); None if it does not name an archive."""
     name = os.fspath(path)
     archive, _, member = name.rpartition(".zip:")
     if archive and not os.path.exists(name) and os.path.isfile(archive + ".zip"):
@@ -32,19 +33,20 @@ def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
         return None
     with open(name, "rb") as file:
         begins = file.read(4)
-    a_format = any(one.magic and begins.startswith(one.magic) for one in FORMATS)  # that is an archive itself
+    a_format = any(one.magic and begins.startswith(one.magic) for one in FORMATS)  # itself an archive
     return (Path(name), "") if begins == b"PK\x03\x04" and not a_format else None
 
 
 @contextmanager
 def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of the file that a name refers to, unpacked if it is in an archive.
+    """Yield the path of the file that a name refers to; a file in an archive is unpacked first.
 
     Raises
     ------
     DataError
-        The archive has no such member, or several and none was named, or it is damaged or encrypted; or the
-        member would be larger than vectors can be, or than half of the room for temporary files.
+        The archive does not contain the member, contains several while none was named, or is damaged or
+        encrypted; or the member is implausibly large, or larger than half of the free space for temporary
+        files.
     """
     found = archive_and_member(path)
     if found is None:
@@ -87,7 +89,9 @@ def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _check_size(archive: Path, member: zipfile.ZipInfo, free: int) -> None:
-    """Raise a DataError for a member that would be too large; zipfile reads no more than it announces."""
+    """Raise a DataError if the announced size of a member is too large; zipfile does not read beyond that
+    size.
+    """
     size = f"{archive}: {member.filename} would take {member.file_size:,} bytes unpacked"
     if member.file_size > max(SMALL, MOST_TIMES * member.compress_size):
         raise DataError(

@@ -1,4 +1,4 @@
-"""What is trained: the options of a model, its parameters, its directory on disk and its history.
+"""Models: their options, parameters, directories on disk and histories.
 
 Input: a `TrainConfig` and a vocabulary. Output: an `EmbeddingModel` with parameter arrays that the
 training loop updates in place, saved to and loaded from a model directory.

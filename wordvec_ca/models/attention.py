@@ -1,6 +1,4 @@
-"""Attention weights of a trained attention model: in one window (Ling et al. 2015, figure 1), and on
-average.
-"""
+"""Computes attention weights of a trained model, in a window (Ling et al. 2015, figure 1) and on average."""
 
 from __future__ import annotations
 
@@ -39,13 +37,13 @@ class ContextWeight:
     ----------
     word : str
     offset : int
-        Position relative to the target: -1 is the word before. 0 is the document, in a model of documents.
+        Position relative to the target: -1 is the word before it. In a model of documents, 0 is the document.
     weight : float or None
-        Share of the attention of the window; shares add up to 1. None for a word without a vector, which has
-        no place.
+        Share of the attention in the window; shares add up to 1. None for a word without a vector, which is
+        left out of the window.
     part : str
-        The part of the vector with this weight; the shares of each part add up to 1. ``''`` if the vector has
-        one part.
+        The part of the vector that has this weight; the shares of each part add up to 1. ``''`` if vectors
+        have one part.
     low, high : float
         90 % interval of the weight in one run on other text; nan if the model was not trained with resamples.
     """
@@ -59,7 +57,7 @@ class ContextWeight:
 
 
 class WindowAttention(list[ContextWeight]):
-    """The attention of the words of a window, which a notebook shows as a heat map.
+    """The attention to the words of a window; a notebook shows it as a heat map.
 
     Parameters
     ----------
@@ -104,7 +102,7 @@ def attention_weights(
     *,
     document: Tag | None = None,
 ) -> WindowAttention:
-    """Return the attention of each word around a target.
+    """Return the attention that each word around a target gets.
 
     As in training, words outside the vocabulary are left out before the window is formed.
 
@@ -123,9 +121,9 @@ def attention_weights(
     Returns
     -------
     WindowAttention
-        A list: one ContextWeight for each other word of the sentence within the window, and each unknown
-        word, in order; for a vector in parts, one part after the other. Of a model of documents, the last
-        is the document, as the word ``DOCUMENT`` at offset 0.
+        One ContextWeight for each context word in the window, and for each unknown word, in order. If vectors
+        have parts, one part follows the other. In a model of documents, the last one is the document, as the
+        word ``DOCUMENT`` at offset 0.
 
     Raises
     ------
@@ -207,10 +205,10 @@ def _weights(
 
 
 def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarray:
-    """Return how much attention each word draws, relative to an average token in the same place.
+    """Return how much attention each word gets, relative to an average token in the same place.
 
-    The mean over the places i of ``exp(K[w,i] + s[i]) / sum_v p(v) exp(K[v,i] + s[i])``, with p(v) the
-    relative frequency of v. To average the vectors of an attention model, use these weights, as
+    This is the mean over the places i of ``exp(K[w,i] + s[i]) / sum_v p(v) exp(K[v,i] + s[i])``, with p(v)
+    the relative frequency of v. To average the vectors of an attention model, use these weights, as
     `wordvec_ca.sentences.SentenceVectorizer` does: in training each vector is multiplied by the attention of
     its word.
 
@@ -252,8 +250,8 @@ def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> list[tuple[Pa
     Returns
     -------
     list of (Part, ndarray of shape (n_places,), float64)
-        For each part of the vectors its places, ``Part.offsets``. 1 is an equal share of all words of the
-        part around a target; nan for a place that occurs in no line.
+        For each part of the vectors, one number for each of its places (``Part.offsets``). 1 means that all
+        places get an equal share; nan means that the place does not occur in any line.
     """
     config = model.config
     n_slots, columns = logits_of(config)

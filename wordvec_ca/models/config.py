@@ -1,4 +1,4 @@
-"""The options of a run: checked, and with every default filled in."""
+"""Checks the options of a run, and fills in every default."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from wordvec_ca.specs.options import (
 from wordvec_ca.tables import Part, parse_parts, written_parts
 
 OF_OLDER_RECORDS = {"vectors": "input"}
-"""Options that the records of earlier versions do not have, and what they were then."""
+"""Options that records of earlier versions lack, and the values that these versions used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(TrainFields):
-    """The options of a run; names and defaults are gensim's where gensim has them.
+    """The options of a run. Names and defaults are gensim's if gensim has the option.
 
     ``None`` means a default that depends on the model or the machine; in a `ResolvedConfig`, which is what a
     run records, every default is filled in.
@@ -43,9 +43,9 @@ class TrainConfig(TrainFields):
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", MODEL_ALIASES.get(self.model, self.model))
         super().__post_init__()
-        if isinstance(self.field, list):  # as JSON has it
+        if isinstance(self.field, list):  # JSON has no tuples
             object.__setattr__(self, "field", tuple(self.field))
-        self.text_options()  # which checks tokenizer, field and encoding
+        self.text_options()  # this checks tokenizer, field and encoding
         if self.min_count < 1:
             raise OptionError(Option("min_count"), f" is {self.min_count}; it must be 1 or more")
         if not self.negative and not self.hs:
@@ -109,7 +109,7 @@ class TrainConfig(TrainFields):
 
     @classmethod
     def for_items(cls, **options: Any) -> Self:
-        """Return the configuration of ``cawv train --for items``, with some options that are different."""
+        """Return the configuration of ``cawv train --for items``, changed by the given options."""
         return cls(**{**PRESETS["items"], **options})
 
     def _repr_html_(self) -> str:
@@ -130,16 +130,18 @@ class TrainConfig(TrainFields):
 
     @property
     def reach(self) -> int:
-        """Context words on each side, in the text or, if ``window`` is all, in a line in random order."""
+        """Number of context words on each side. If ``window`` is all, they are those of a line in random
+        order.
+        """
         return MET_EACH_SIDE if self.window == "all" else self.window or self.spec.window
 
     @property
     def learns_words(self) -> bool:
-        """Whether vectors of words are trained; they are not if only documents predict."""
+        """Whether vectors of words are trained. They are not if only documents predict words."""
         return not self.spec.pairs_documents or self.dbow_words
 
     def widths(self) -> int:
-        """Return the length of an output row, in input rows."""
+        """Return how many times longer than an input row an output row is."""
         return self.spec.widths(self.reach, self.dm_tag_count)
 
     def rings(self) -> tuple[Part, ...]:
@@ -220,25 +222,27 @@ class ResolvedConfig(TrainConfig):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """As of `TrainConfig`; options that older records lack are what they were then."""
+        """Do the same as in `TrainConfig`. Options that older records lack get the values that were used
+        then.
+        """
         return super().from_dict({**OF_OLDER_RECORDS, **fields})
 
     @property
     def threads(self) -> int:
-        """Threads that train on this machine."""
+        """Number of threads that train on this machine."""
         return self.workers or usable_cpus()
 
     def sharing(self) -> int:
-        """Return how many predictions share a draw of negatives, if the text is long enough for it."""
+        """Return how many predictions share a draw of negatives, provided that the text is long enough."""
         alone = self.negatives == "exact" or (self.spec.pairwise and not self.negative)
         return 1 if alone else self.shared_by or self.spec.shared_by or 1
 
     def contexts(self) -> int:
-        """Return the context words of a target, on average, in the middle of a line."""
+        """Return the mean number of context words of a target in the middle of a line."""
         return self.reach + 1 if self.shrink_windows else 2 * self.reach
 
     def alpha_warning(self) -> OptionWarning | None:
-        """Return a warning about a rate that is usual for the larger step of word2vec, else None."""
+        """Return a warning if the learning rate is one that suits word2vec's larger step, else None."""
         exact = self.spec.averages and self.cbow_update == "exact"
         if not (exact and self.contexts() > 3 and 0 < self.alpha <= 0.05):
             return None
@@ -250,8 +254,8 @@ class ResolvedConfig(TrainConfig):
         )
 
     def typed(self, *, also: Collection[str] = ()) -> dict[str, Any]:
-        """Return the options that give this configuration: model, workers, and options that differ from their
-        defaults.
+        """Return the options that produce this configuration: model, workers and options with other values
+        than their defaults.
 
         Parameters
         ----------
@@ -275,7 +279,7 @@ def _above(low: str, least: float, high: str, most: float) -> OptionError:
 
 
 def check_type(config: object) -> None:
-    """Raise a TypeError if this is not a ``TrainConfig``: a dictionary, most likely."""
+    """Raise a TypeError if this is not a ``TrainConfig`` (but, most likely, a dictionary)."""
     if not isinstance(config, TrainConfig):
         raise TypeError(f"config is {config!r}; give a TrainConfig, as TrainConfig(epochs=3)")
 

@@ -1,4 +1,4 @@
-"""The model directory: its record, its configuration and its attention logits."""
+"""Reads the record, the configuration and the attention logits of a model directory."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
     Returns
     -------
     words : ndarray of shape (n_words, columns), float32
-        K; columns is 2 * window, 1 for ``attention="word"``, 0 for ``attention="position"``. With parts,
-        those of each part in turn, see ``wordvec_ca.tables.logits_by_part``.
+        K; it has 2 * window columns, 1 for ``attention="word"``, 0 for ``attention="position"``. With parts,
+        the columns of each part follow each other, see ``wordvec_ca.tables.logits_by_part``.
     slots : ndarray of shape (2 * window,), float32
         s; with parts, the places of each part in turn. For a model of documents, the logit of the document
         follows.
@@ -80,7 +80,7 @@ def read_tree(path: Path, n_words: int) -> np.ndarray:
     Raises
     ------
     DataError
-        The tree is damaged, or of another number of words.
+        The tree is damaged, or has another number of words.
     """
     tree = np.array(map_npy(path))
     whole = tree.shape == (3, n_words) and tree.dtype == np.int64 and tree.min() >= 0
@@ -95,7 +95,7 @@ def read_tree(path: Path, n_words: int) -> np.ndarray:
 
 
 def read_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
-    """Memory-map an .npy and check its shape and type."""
+    """Memory-map an ``.npy`` file, and check its shape and type."""
     try:
         array = map_npy(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The documents of a model: their tags, and a row of parameters for each."""
+"""The documents of a model: their tags, and a row of parameters for each document."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import KeyedVectors
 
 PREFIX = "*dt_"
-"""Prefix of the tag of a document in a table that also has words; the same as gensim's."""
+"""Prefix of the tags of documents in a table that also contains words; gensim uses the same."""
 
 BLOCK_ROWS = 65_536
-"""Rows that are initialised or saved at a time."""
+"""Number of rows that are initialised or saved at a time."""
 
 WORK = "documents.work"
 """File in the folder of a run with the current rows of documents."""
 
 TOUCHED_ROWS = 256
-"""Rows of a block; a checkpoint contains the blocks that were changed."""
+"""Number of rows in a block; a checkpoint contains the blocks that were changed."""
 
 MAPPED_BYTES = 256 << 20
-"""Bytes of rows that are used before their memory is returned to the system."""
+"""Number of bytes of rows that are used before their memory is returned to the system."""
 
 
 @dataclass
@@ -42,12 +42,12 @@ class Documents:
     ----------
     tags : DocumentTags
     rows : ndarray of shape (n_documents, width), float32
-        The vectors D, padded as those of words are.
+        The vectors D, padded like the vectors of words.
     logits : ndarray of shape (n_documents,), float32
         Addition of each document to the logit of the document's place; 0 without attention.
     touched_blocks : ndarray of shape (n_blocks,), bool, or None
-        For rows that are mapped from the folder of a run: which blocks of ``TOUCHED_ROWS`` of them differ
-        from those of the last checkpoint.
+        For rows that are mapped from the folder of a run: whether each block of ``TOUCHED_ROWS`` rows differs
+        from the last checkpoint.
     """
 
     tags: DocumentTags
@@ -64,7 +64,7 @@ class Documents:
         logits = np.zeros(tags.n, np.float32)
         if folder is None or not tags.n:
             return cls(tags, aligned_zeros(shape), logits)
-        (folder / WORK).unlink(missing_ok=True)  # a model of an earlier part of the run may have it mapped
+        (folder / WORK).unlink(missing_ok=True)  # an earlier model may have it mapped
         rows = scratch_array(folder / WORK, np.float32, shape)
         return cls(tags, rows, logits, np.ones(-(-tags.n // TOUCHED_ROWS), np.bool_))
 
@@ -72,7 +72,7 @@ class Documents:
         return self.tags.n
 
     def initialise(self, seed: int, vector_size: int) -> None:
-        """Draw the rows uniformly from plus or minus 0.5 / vector_size, as those of words are."""
+        """Draw the rows uniformly from plus or minus 0.5 / vector_size, like the rows of words."""
         rng = np.random.default_rng([seed, 0x646F6373])
         for start in range(0, len(self.rows), BLOCK_ROWS):
             self._release()
@@ -80,7 +80,7 @@ class Documents:
             rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(vector_size)
 
     def begin_with(self, former: Documents) -> None:
-        """Copy the rows and logits of another model's documents, which are the first ones here."""
+        """Copy rows and logits from another model, whose documents are the first ones here."""
         size = min(self.rows.shape[1], former.rows.shape[1])
         for start in range(0, len(former), BLOCK_ROWS):
             self._release()
@@ -94,7 +94,7 @@ class Documents:
         Parameters
         ----------
         rows : ndarray of int64
-            -1 for none.
+            Numbers of the rows; -1 means that there is none.
         """
         if self.touched_blocks is None:
             return False
@@ -164,7 +164,7 @@ class Documents:
         folder : Path
         vector_size : int
         attends : bool
-            Whether there are logits.
+            Whether the model has attention logits.
 
         Raises
         ------
@@ -180,8 +180,7 @@ class Documents:
 
 
 def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, Callable[[Tag], int]]:
-    """Return the vectors of the documents of a model directory, memory-mapped, and a function that finds
-    their rows.
+    """Return the memory-mapped document vectors of a model directory, and a function that finds their rows.
 
     Parameters
     ----------
@@ -288,7 +287,7 @@ def _read_rows(folder: Path, vector_size: int | None = None) -> np.ndarray:
 
 
 def _read_tags(path: Path, n: int) -> list[Tag] | None:
-    """Return the tags in a file, one a line as JSON; None if there is no such file."""
+    """Return the tags in a file, which has one tag a line as JSON; None if there is no such file."""
     if not path.exists():
         return None
     try:

@@ -1,4 +1,4 @@
-"""The history of a run: its progress records, thinned out to a few hundred points that the model keeps.
+"""The history of a run: its progress records, joined to a few hundred points that the model stores.
 
 ::
 
@@ -16,26 +16,27 @@ from typing import Any, NamedTuple
 from wordvec_ca.errors import DataError
 
 MOST_POINTS = 400
-"""Largest number of points of a run; nearer records are joined, so the file stays below 40 kB."""
+"""Largest number of points of a run. Records that are close together are joined, so the file is below 40 kB.
+"""
 
 
 class Point(NamedTuple):
-    """A stretch of the run: where it ends, and what was measured since the previous point.
+    """A stretch of the run: its end, and measurements since the previous point.
 
     Attributes
     ----------
     seconds : float
-        Training time up to here.
+        Training time up to the end of the stretch.
     fraction : float
         Share of the run, 0 to 1.
     epoch, words : int
-        Epoch under way; words of text read so far, in all epochs.
+        Current epoch, and number of words of text read so far in all epochs.
     alpha : float
         Learning rate.
     loss : float
-        Mean loss per prediction since the point before, in nats.
+        Mean loss per prediction since the previous point, in nats.
     valid_loss, attention_concentration : float
-        As in ``Progress``; nan where there is none.
+        As in ``Progress``; nan if there is no value.
     """
 
     seconds: float
@@ -77,7 +78,7 @@ class History:
         return len(self.points)
 
     def add(self, record: Progress) -> None:
-        """Add a record as a new point, or join it to the last point if that is very near."""
+        """Add a record as a new point, or join it to the last point if the two are close together."""
         nan = math.nan
         point = Point(
             seconds=record.seconds,
@@ -98,9 +99,7 @@ class History:
         self.points.append(point)
 
     def _is_near(self, point: Point, epoch_ended: bool) -> bool:
-        """Return whether a point is in the same bin as the last, or is only the short remainder of an
-        epoch.
-        """
+        """Return whether a point is in the same bin as the last point, or is only the end of an epoch."""
         last = self.points[-1]
         if _bin(point.fraction) == _bin(last.fraction):
             return True
@@ -157,7 +156,7 @@ def _bin(fraction: float) -> int:
 
 
 def _joined(first: Point, first_words: int, second: Point, second_words: int) -> Point:
-    """Return one point for two stretches; means are weighted by the words of each."""
+    """Return one point for two stretches; means are weighted by the number of words in each stretch."""
 
     def mean(a: float, b: float) -> float:
         if math.isnan(a) or math.isnan(b):
@@ -179,7 +178,7 @@ class Progress:
     Attributes
     ----------
     epoch, epochs : int
-        Epoch under way, from 1, and their number.
+        Current epoch, from 1, and number of epochs.
     epoch_ended : bool
         Whether this is the record at the end of an epoch.
     fraction : float
@@ -193,14 +192,14 @@ class Progress:
     alpha : float
         Learning rate.
     loss : float
-        Mean loss per prediction since the record before, in nats; nan if there was none.
+        Mean loss per prediction since the previous record, in nats; nan without predictions.
     epoch_loss : float
         Mean loss per prediction in this epoch.
     valid_loss : float or None
         Loss on the held-out text, at the end of an epoch.
     attention_concentration : float or None
-        Mean sum of squared attention weights of a window since the record before: 1 / n if n words
-        share it evenly, 1 if one word has it all.
+        Mean sum of squared attention weights of a window since the previous record: 1 / n if n words have
+        equal attention, 1 if one word has all of it.
     """
 
     epoch: int
@@ -233,4 +232,4 @@ class Progress:
 
 
 Callback = Callable[[Progress], Any]
-"""Receives each record; a true result stops the run after the chunks under way."""
+"""A function that receives each record. If it returns true, the run stops after the current chunks."""

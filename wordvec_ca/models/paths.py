@@ -1,5 +1,4 @@
-"""The tree of hierarchical softmax: a Huffman tree, or the tree of an earlier model that new words have
-joined.
+"""The tree of hierarchical softmax: a Huffman tree, or an earlier model's tree with new words added.
 
 When a model is trained further, its tree must not change, because its nodes are trained for the words below
 them. So the old tree becomes one leaf of a Huffman tree of the new words.
@@ -34,13 +33,13 @@ def word_paths(counts: np.ndarray) -> Paths:
 
 
 def tree_paths(tree: np.ndarray) -> Paths:
-    """Return the path from the root to each word of a tree that new words have joined.
+    """Return the path from the root to each word of a tree to which new words were added.
 
     Parameters
     ----------
     tree : ndarray of shape (3, n_words), int64
-        For each word: its count when it joined the tree, the number of its group, from 0, and its rank in the
-        tree. A vocabulary is sorted again when counts grow; a tree is not.
+        For each word: its count when it was added to the tree, the number of its group, from 0, and its rank
+        in the tree. The vocabulary is sorted again when counts grow, but the tree does not change.
     """
     from wordvec_ca.kernels import Paths
 
@@ -54,7 +53,7 @@ def tree_paths(tree: np.ndarray) -> Paths:
 
 
 def ordered_paths(counts: np.ndarray, groups: np.ndarray) -> Paths:
-    """Return the paths of words that are in the order in which they joined a tree."""
+    """Return the paths of words, which are given in the order in which they were added to the tree."""
     last = int(groups[-1])
     if last == 0:
         return word_paths(counts)
@@ -63,7 +62,7 @@ def ordered_paths(counts: np.ndarray, groups: np.ndarray) -> Paths:
 
 
 def joined_paths(old: Paths, old_counts: np.ndarray, new_counts: np.ndarray) -> tuple[Paths, np.ndarray]:
-    """Return the paths of a tree after words have joined it, and the new number of each old node.
+    """Return the paths of a tree after words were added, and the new number of each old node.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def joined_paths(old: Paths, old_counts: np.ndarray, new_counts: np.ndarray) -> 
     lengths = np.concatenate([np.diff(old.ends) + prefix, np.diff(top.ends)[1:]])
     ends = np.concatenate([[0], np.cumsum(lengths)])
     nodes, labels = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.float32)
-    before = (ends[:n_old, None] + np.arange(prefix)).ravel()  # where paths lead to the old root
+    before = (ends[:n_old, None] + np.arange(prefix)).ravel()  # paths that lead to the old root
     within = np.ones(ends[n_old], bool)
     within[before] = False
     within = np.flatnonzero(within)

@@ -1,4 +1,4 @@
-"""Publishes vectors of another form for a trained model: see `wordvec_ca.tables.published`."""
+"""Publishes the vectors of a trained model in another form; see `wordvec_ca.tables.published`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OF_FORM = {
     *(ModelFile.VECTORS, ModelFile.INPUTS, ModelFile.INDEX, ModelFile.NGRAMS_PUBLISHED),
     *(ModelFile.CONFIG, ModelFile.SETTINGS, ModelFile.REPORT_PAGE, ModelFile.WORDS_PAGE, CHECKSUMS),
 }
-"""Files that change with the form. Pages show the previous vectors, so they are removed."""
+"""Files that depend on the form. HTML pages, which show the previous vectors, are removed."""
 
 
 def publish(
@@ -39,9 +39,9 @@ def publish(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Publish vectors of another form in a model directory, without training; the parameters do not change.
+    """Publish the vectors of a model directory in another form, without changing the parameters.
 
-    The vectors are made block by block from the files: the model need not fit into memory.
+    The vectors are computed block by block from the files, so the model need not fit into memory.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def publish(
     form : str
         One of ``VECTOR_FORMS``.
     output : path, optional
-        Write a copy of the model there; by default the directory itself changes, at once or not at all.
+        Directory for a changed copy of the model. By default the directory itself is changed, completely or
+        not at all.
     overwrite : bool, default False
         Whether an existing ``output`` may be replaced.
 
@@ -78,7 +79,7 @@ def publish(
     for name in (inputs, ModelFile.OUTPUTS):
         check_file(source / name)  # vectors of a damaged file must not get a new, valid checksum
     fitted, halves = form_of_directory(source, record, form)
-    # Files of the new model that are files of the old one. A gigabyte that stays is neither written nor read.
+    # Files that the new model shares with the old one; large unchanged files are neither written nor read.
     same = {path.name: path.name for path in kept}
     same[ModelFile.VECTORS if form == "input" else ModelFile.INPUTS] = inputs
     if (source / ModelFile.INDEX).is_file() and fitted.n_columns == _columns(source / ModelFile.VECTORS):
@@ -101,7 +102,7 @@ def publish(
         (folder / ModelFile.CONFIG).write_text(json_text(record, indent=2) + "\n", encoding="utf-8")
         if ModelFile.INDEX not in same:
             add_gensim_index(folder)
-        # A file that stayed keeps its checksum, so that a damage of it still shows.
+        # An unchanged file keeps its checksum, so that damage to it can still be detected.
         write_checksums(
             folder, known={name: known[former] for name, former in same.items() if former in known}
         )
@@ -113,11 +114,11 @@ def _columns(path: Path) -> int:
 
 
 def _copy(source: Path, target: Path, *, link: bool) -> None:
-    """Give a file a second name, or copy it if the original stays in use."""
+    """Link a file to a second name, or copy it if the original stays in use."""
     if link:
         try:
             os.link(source, target)
             return
-        except OSError:  # not every file system has links
+        except OSError:  # not every file system supports links
             pass
     shutil.copyfile(source, target)

@@ -1,4 +1,4 @@
-"""The settings of a run as TOML, which ``cawv train --config`` reads."""
+"""Writes the settings of a run as TOML, which ``cawv train --config`` reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wordvec_ca._version import __version__
 
 
 def settings_file(settings: Mapping[str, Any]) -> str:
-    """Return the file ``run.toml`` of a model directory.
+    """Return the content of the file ``run.toml`` of a model directory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The size of a model: shapes of its parameters, memory, disk."""
+"""Computes the size of a model: the shapes of its parameters, and the space in memory and on disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wordvec_ca.models.config import ResolvedConfig
 from wordvec_ca.specs.models import logit_columns
 
 PROCESS_BYTES = 110_000_000
-"""Bytes that the interpreter, the libraries and a small pool of negatives take."""
+"""Number of bytes of memory that the interpreter, the libraries and a small pool of negatives take."""
 
 
 def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[int, int]]:
@@ -53,7 +53,7 @@ def check_room(
     config : ResolvedConfig
     n_words : int
     present : int, default 0
-        Bytes of models of resampled text that exist already.
+        Number of bytes on disk of models of resampled text that exist already.
     documents : int, default 0
         Number of documents; each has a row in the model, and one in the folder of the run.
     """
@@ -92,12 +92,12 @@ def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1, thread
     replicas : int, default 1
         Copies of the parameters; several copies also need their common base.
     threads : int, optional
-        By default those of the configuration.
+        Number of threads; by default that of the configuration.
     """
     shapes = list(parameter_shapes(config, n_words).values())
     copies = replicas + (replicas > 1)
     rows = sum(4 * rows * columns for rows, columns in shapes) * copies
-    if config.subwords:  # and each further thread composes vectors of its own
+    if config.subwords:  # each further thread composes its own vectors
         composed = max(0, (threads or config.threads) - copies)
         rows += 4 * (ROWS_PER_WORD * copies + composed) * n_words * shapes[0][1]
     return rows
@@ -120,7 +120,7 @@ def saved_bytes(config: ResolvedConfig, n_words: int) -> int:
     composed = 4 * n_words * config.vector_size + 100 * n_words if config.subwords else 0
     rounded = (config.resamples or 0) * _rounded_bytes(config, n_words)
     rounded += _published_columns(config) * 4 * n_words if config.vectors not in (None, "input") else 0
-    return 4 * n_parameters(config, n_words) + 60 * n_words + composed + rounded  # words are there twice
+    return 4 * n_parameters(config, n_words) + 60 * n_words + composed + rounded  # words are stored twice
 
 
 def _published_columns(config: ResolvedConfig) -> int:
@@ -134,10 +134,10 @@ def _rounded_bytes(config: ResolvedConfig, n_words: int) -> int:
 
 
 def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:
-    """Estimate how many bytes models of resampled text take while there is a run; 0 for one model.
+    """Estimate how many bytes models of resampled text take during a run; 0 for a single model.
 
-    Each model has a checkpoint; computing their mean needs the sum of all models, and all models with 8 bits
-    a number.
+    Each model has a checkpoint. Computing the mean also needs the sum of all models, and all models with 8
+    bits a number.
     """
     if config.resamples is None:
         return 0
@@ -147,9 +147,7 @@ def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:
 
 
 def logits_of(config: ResolvedConfig) -> tuple[int, int]:
-    """Return the number of attention logits of a resolved configuration by place (s), and for each word
-    (K).
-    """
+    """Return the number of attention logits by place (s), and the number for each word (K)."""
     parts = config.rings()
     places = sum(len(part.offsets) for part in parts)
     return places, logit_columns(config.attention, places, len(parts))

@@ -1,5 +1,4 @@
-"""N-grams of a vocabulary: the rows of which the vector of each word is composed (Bojanowski et al. 2017,
-section 3.2).
+"""Composes the vectors of words from rows of their n-grams (Bojanowski et al. 2017, section 3.2).
 
 The vector of a word is the mean of the word's own row and one row for each of its n-grams; in training the
 gain of the vector is added to every row. So n-grams that occur in exactly the same words always take the same
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from wordvec_ca.models.config import ResolvedConfig
 
 BLOCK_WORDS = 4_096
-"""Words composed at a time when all words are composed."""
+"""Number of words composed at a time when all words are composed."""
 
 
 class Subwords:
@@ -39,7 +38,7 @@ class Subwords:
     Attributes
     ----------
     rows : ndarray of shape (n_rows, width), float32
-        Rows of the words, then those that n-grams share; padded as in ``EmbeddingModel.inputs``.
+        Rows of the words, then rows that n-grams share; padded as in ``EmbeddingModel.inputs``.
     sizes : ndarray of shape (n_rows,), float32
         Number of separate rows that each row replaces.
     offsets, columns, weights : ndarray
@@ -54,7 +53,7 @@ class Subwords:
         offsets, keys, places, lengths = ngrams_of(words, min_n, max_n, self.buckets)
         word_of = np.repeat(np.arange(n_words, dtype=np.int32), np.diff(offsets))
         order = np.argsort(keys, kind="stable")
-        keys, word_of = keys[order], word_of[order]  # the words of an n-gram are now together, in order
+        keys, word_of = keys[order], word_of[order]  # now the words of each n-gram are adjacent, in order
         begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
         ends = np.append(begins[1:], len(keys))[: len(begins)]
         sums = np.append(0, np.cumsum(vocab.counts[word_of]))
@@ -77,7 +76,7 @@ class Subwords:
     def _list_entries(
         self, word_of: np.ndarray, begins: np.ndarray, ends: np.ndarray, rows: np.ndarray, n_words: int
     ) -> None:
-        """Set offsets, columns and weights: of the words' own rows, and of one n-gram for each shared row."""
+        """Set offsets, columns and weights, for the words' own rows and for the rows that n-grams share."""
         _, one_of_each = np.unique(rows, return_index=True)
         one_of_each = one_of_each[rows[one_of_each] >= n_words]
         n_entries = (ends - begins)[one_of_each]
@@ -111,10 +110,11 @@ class Subwords:
         Parameters
         ----------
         words : ndarray of shape (n,), int64
-            Words that the other model has, and ``own_rows``, shape (n, vector_size), theirs there.
+            Words that the other model has; ``own_rows``, shape (n, vector_size), are their rows in it.
         own_rows : ndarray
         ngrams : ndarray of shape (m,), int64
-            N-grams that it has, by their place in ``index``, and ``ngram_rows``, shape (m, vector_size).
+            N-grams that the other model has, as positions in ``index``; ``ngram_rows``, shape (m,
+            vector_size), are their rows in it.
         ngram_rows : ndarray
         """
         rows = np.concatenate([words, self.index.rows[ngrams]])
@@ -130,7 +130,9 @@ class Subwords:
         self._compose(self.rows, self.offsets, self.columns, self.weights, words, vectors, before)
 
     def scatter_gains(self, words: NDArray[np.int32], vectors: np.ndarray, before: np.ndarray) -> None:
-        """Add what words gained since they were composed to their rows; see ``ngrams_numpy.give_back``."""
+        """Add the change of words since they were composed to each of their rows; see
+        ``ngrams_numpy.give_back``.
+        """
         self._give_back(self.rows, self.offsets, self.columns, self.weights, words, vectors, before)
 
     def compose_all(self, vectors: np.ndarray) -> None:
@@ -167,12 +169,12 @@ class Subwords:
 def _shared_rows(
     word_of: np.ndarray, begins: np.ndarray, ends: np.ndarray, tokens: np.ndarray, n_words: int
 ) -> tuple[np.ndarray, int]:
-    """Return the row of each n-gram, and the number of rows besides those of words.
+    """Return the row of each n-gram, and the number of rows that are not rows of words.
 
     Parameters
     ----------
     word_of, begins, ends : ndarray
-        The words of n-gram k are ``word_of[begins[k] : ends[k]]``, in rising order.
+        The words of n-gram k are ``word_of[begins[k] : ends[k]]``, in ascending order.
     tokens : ndarray
         How often each n-gram occurs in the text: rows that are used together are stored together.
     n_words : int
@@ -183,7 +185,7 @@ def _shared_rows(
     drawn = np.random.default_rng(1).integers(0, 2**64, n_words, dtype=np.uint64)
     listed = _ranges(begins, lengths)
     starts = np.cumsum(lengths) - lengths
-    sums = np.add.reduceat(drawn[word_of[listed]], starts)  # of a set of words: equal sets have equal sums
+    sums = np.add.reduceat(drawn[word_of[listed]], starts)  # equal sets of words have equal sums
     _, first, which = np.unique(sums, return_index=True, return_inverse=True)
     like = first[which.reshape(-1)]
     same = lengths == lengths[like]
@@ -193,7 +195,7 @@ def _shared_rows(
     if len(compared):
         begin = np.cumsum(lengths[compared]) - lengths[compared]
         same[compared] = ~np.logical_or.reduceat(unequal, begin)
-    like = np.where(same, like, np.arange(len(begins)))  # sums that are equal by chance: a row of their own
+    like = np.where(same, like, np.arange(len(begins)))  # equal by chance: a row of its own
     rows = np.where(lengths == 1, word_of[begins], -1).astype(np.int64)
     kinds = np.flatnonzero((like == np.arange(len(begins))) & (rows < 0))
     number = np.full(len(begins), -1)

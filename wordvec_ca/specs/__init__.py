@@ -1,1 +1,1 @@
-"""Tables of the options, models, formats and tasks, each listed once; and how quantities are written."""
+"""Tables of all options, models, formats and tasks, and functions that write quantities as text."""

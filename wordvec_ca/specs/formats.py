@@ -20,41 +20,42 @@ class VectorFormat:
     Attributes
     ----------
     name : str
-        As in ``cawv export --format``.
+        Name of the format, as in ``cawv export --format``.
     content : str
         Description for the help.
     suffixes : tuple of str
-        Suffixes of file names that select it.
+        Suffixes of file names that select the format.
     folder : bool
-        Whether it is a folder.
+        Whether the format is a folder.
     magic : bytes
-        The first bytes of its files; empty if they do not identify it. Then ``detect_format``, or for a
-        folder ``_folder_format``, in ``formats/registry.py`` recognises it.
+        The first bytes of its files. Empty if they do not identify the format: then ``detect_format`` (for a
+        folder ``_folder_format``) in ``formats/registry.py`` recognises it.
     read, write : str or None
         ``MODULE.FUNCTION`` in ``formats``; None if the format cannot be read, or written. ``read``
         takes a path and returns a ``VectorTable``; ``write`` takes a ``VectorTable`` and a path.
     read_given, write_given : mapping
         Arguments that these functions always get.
     read_takes, write_takes : tuple of str
-        Arguments of the caller that these functions take too: ``errors``; ``overwrite``, ``dtype``,
+        Arguments of the caller that are passed on to these functions: ``errors``; ``overwrite``, ``dtype``,
         ``evaluation``.
     first_line : int or None
         Line of the first word, so that errors can name the line of a repeated word.
     compressible : bool
         Whether the file may be compressed.
     mapped : bool
-        Whether the vectors are memory-mapped; then they are checked for NaN only when they are used.
+        Whether the vectors are memory-mapped. If so, they are checked for NaN only when they are used.
     dtypes : tuple of str
         Types that the stored vectors can have.
     card : bool
         Whether a model card is written with it.
     averages : bool
-        Whether programs that read it only average the vectors; then those of an attention model are weighted.
+        Whether programs that read the format average the vectors without weights. If so, vectors of an
+        attention model are multiplied by their weights.
     words : {"any", "UTF-8", "line", "escaped line"}
-        Which words it can hold: any; those that UTF-8 can encode; those without white space; or those that
-        UTF-8 can encode, if the format escapes white space.
+        The words that the format can store: any; words that UTF-8 can encode; words without white space; or
+        words that UTF-8 can encode, where the format escapes white space.
     no_words : tuple of str
-        Strings that no word may hold; the empty string means the empty word.
+        Strings that words must not contain; an empty string means that words must not be empty.
     """
 
     name: str
@@ -114,7 +115,7 @@ FORMATS = (
         write_takes=("errors", "overwrite"),
         first_line=1,
         compressible=True,
-        no_words=("\ufeff",),  # at the beginning of a file it is a byte order mark
+        no_words=("\ufeff",),  # at the beginning of a file, this character is a byte order mark
     ),
     VectorFormat(
         name="gensim",
@@ -249,7 +250,7 @@ READABLE = ("model", *(one.name for one in FORMATS if one.read))
 WRITABLE = tuple(one.name for one in FORMATS if one.write)
 SUFFIXES = {suffix: one.name for one in FORMATS for suffix in one.suffixes}
 SMALLER = {one.name: one.dtypes for one in FORMATS if len(one.dtypes) > 1}
-"""The formats that hold vectors of other types than float32, and those types."""
+"""The formats that can store vectors as other types than float32, and these types."""
 
 CARDS = tuple(one.name for one in FORMATS if one.card)
 """The formats with a model card."""

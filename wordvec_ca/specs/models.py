@@ -17,8 +17,9 @@ from typing import Any, Literal, get_args
 from wordvec_ca.errors import known_names
 
 EXACT_ALPHA = 0.2
-"""Learning rate of the exact step of models that average. That step is n times smaller than word2vec's, with
-n context words in the window, and needs a higher rate."""
+"""Learning rate of models that average, with the exact step. With n context words in the window, this step is
+n times smaller than word2vec's, so it needs a higher rate.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,27 +29,28 @@ class ModelSpec:
     Attributes
     ----------
     name : str
-        As in ``--model``.
+        Name of the model, as in ``--model``.
     aliases : tuple of str
-        Other names under which people know it.
+        Other names of the model.
     composition : {"pair", "mean", "attention", "side by side"}
-        How the hidden vector x is made of the rows of the context words: the row of one context word at
-        a time (each pair of words is a prediction), their mean, their mean weighted by attention, or all
-        of them one after another. The loop knows it by its first letter, so no two begin with the same one.
+        How the hidden vector x is made of the rows of the context words: the row of one context word at a
+        time (each pair of words is a prediction), their mean, their mean weighted by attention, or all of
+        them one after another. The training loop identifies it by its first letter, so no two values may
+        begin with the same letter.
     outputs : {"one", "by place", "wide"}
-        Output vectors of a word: one; one for each place of the window; one as long as all rows of the
-        window.
+        Output vectors of a word: one; one for each place of the window; or one that is as long as all rows of
+        the window together.
     window : int
-        Context words on each side, by default.
+        Default number of context words on each side.
     alpha : float
-        Learning rate at the start, by default; with the exact step of a model that averages, ``EXACT_ALPHA``.
+        Default learning rate at the start; for the exact step of a model that averages it is ``EXACT_ALPHA``.
     shared_by : int or None
         Default number of predictions, from positions far apart in the text, that share a draw of negatives;
         None if each draws its own (docs/decisions/010-shared-negatives.md).
     documents : bool
-        Whether each line is a document with its own row D, which is one of the rows that x is made of.
+        Whether each line is a document with a row D of its own, which is one of the rows in x.
     fasttext_number : int or None
-        Its number in fastText's files; None if fastText does not have it.
+        Number of the model in fastText's files; None if fastText does not have the model.
     hidden, output_shape, gradient, source : str
         For the documentation: x, the shape of O, the gradient of a row of W, and the origin of the model.
     advice : str
@@ -72,7 +74,7 @@ class ModelSpec:
 
     @property
     def pairwise(self) -> bool:
-        """Whether it predicts the target from one context word at a time."""
+        """Whether the model predicts the target from one context word at a time."""
         return self.composition == "pair"
 
     @property
@@ -82,17 +84,19 @@ class ModelSpec:
 
     @property
     def attends(self) -> bool:
-        """Whether it has attention logits."""
+        """Whether the model has attention logits."""
         return self.composition == "attention"
 
     @property
     def averages(self) -> bool:
-        """Whether x is a mean of context rows: then there is the choice of ``cbow_update``."""
+        """Whether x is a mean of context rows, so that ``cbow_update`` can be chosen."""
         return self.composition in ("mean", "attention")
 
     @property
     def has_tree(self) -> bool:
-        """Whether it has hierarchical softmax; output rows for each place would need a tree for each."""
+        """Whether hierarchical softmax is possible; with output rows for each place, each place would need a
+        tree.
+        """
         return self.outputs != "by place"
 
     @property
@@ -102,7 +106,9 @@ class ModelSpec:
 
     @property
     def knows_places(self) -> bool:
-        """Whether it has parameters for each place of the window; then windows do not shrink by default."""
+        """Whether the model has parameters for each place of the window. If so, windows do not shrink by
+        default.
+        """
         return self.outputs != "one" or self.attends
 
     def bands(self, window: int) -> int:
@@ -111,7 +117,7 @@ class ModelSpec:
 
     @property
     def pairs_documents(self) -> bool:
-        """Whether it predicts words from the document alone, so that ``dbow_words`` can be chosen."""
+        """Whether the model predicts words from the document alone, so that ``dbow_words`` can be chosen."""
         return self.documents and self.pairwise
 
     @property
@@ -125,11 +131,11 @@ class ModelSpec:
         return self.averages and not self.documents
 
     def widths(self, window: int, tags: int = 1) -> int:
-        """Return the length of an output row in lengths of an input row, for documents with ``tags`` tags."""
+        """Return how many times longer than an input row an output row is, given the tags of a document."""
         return 2 * window + tags * self.documents if self.outputs == "wide" else 1
 
     def default_alpha(self, cbow_update: str) -> float:
-        """Return the default learning rate at the start for a kind of step."""
+        """Return the default learning rate at the start, which depends on the step (``cbow_update``)."""
         return EXACT_ALPHA if self.averages and cbow_update == "exact" else self.alpha
 
 
@@ -257,7 +263,7 @@ MODEL_ALIASES = {alias: spec.name for spec in SPECS for alias in spec.aliases}
 
 AttentionKind = Literal["full", "position", "word"]
 ATTENTION_KINDS = get_args(AttentionKind)
-"""What attention logits depend on: word and place, place alone, or word alone."""
+"""What attention logits can depend on: word and place, place alone, or word alone."""
 
 
 VectorForm = Literal["input", "output", "both", "beside", "sum"]
@@ -323,5 +329,5 @@ def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
 
 
 def logit_columns(attention: str, places: int, parts: int = 1) -> int:
-    """Return the number of columns of K, the attention logits of a word: one a place, none, or one a part."""
+    """Return the number of attention logits of a word (columns of K): one a place, none, or one a part."""
     return {"full": places, "position": 0, "word": parts}[attention]

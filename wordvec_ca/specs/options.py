@@ -30,16 +30,16 @@ from wordvec_ca.specs.models import (
 )
 
 MOST_SHARED = 64
-"""Largest number of predictions that share a draw; more is taken for a typing error."""
+"""Largest number of predictions that may share a draw; a larger number is probably a typing error."""
 
 MAX_WORKERS_PER_CPU = 32
-"""Largest number of threads per processor; more is taken for a typing error."""
+"""Largest number of threads per processor; a larger number is probably a typing error."""
 
 MET_EACH_SIDE = 5
-"""The number of items on each side of an item for ``window`` = all."""
+"""Number of items on each side of an item if ``window`` is all."""
 
 FOR_ITEMS: ModelName = "skipgram"
-"""The model for items: it predicts each item from every other one, which suits short sequences."""
+"""Default model for items. It predicts each item from every other one, which suits short sequences."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "items": {
@@ -54,8 +54,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "epochs": 30,
     }
 }
-"""Defaults for what is not text, chosen on a made-up shop and judged on another one
-(docs/measurements/made-up-shop.md)."""
+"""Default options for items, chosen on one made-up shop and tested on another
+(docs/measurements/made-up-shop.md).
+"""
 
 N_CPUS = os.cpu_count() or 1
 
@@ -69,11 +70,11 @@ class OptionSpec:
     Attributes
     ----------
     group : str
-        Heading under which the help of ``cawv train`` lists it.
+        Heading under which the help of ``cawv train`` lists the option.
     default : object
         None if the default depends on other settings; ``usual`` describes it.
     help : str
-        What it does.
+        Description of the option.
     more : str
         Additional text in the Python documentation.
     usual : str
@@ -81,13 +82,13 @@ class OptionSpec:
     name, kind : str
         Name and type of the field, the type without ``| None``.
     flags : tuple of str
-        Further spellings besides ``--name``.
+        Further flags besides ``--name``.
     off : str
-        The flag that switches it off, if not ``--no-name``.
+        The flag that switches the option off, if it is not ``--no-name``.
     limits : tuple of two numbers, optional
         The least and the largest value.
     choices : tuple of str
-        The allowed values, if they are words.
+        The allowed values, for options whose values are words.
     why : str
         The reason for the limits.
     metavar : str, optional
@@ -95,21 +96,23 @@ class OptionSpec:
     trait : str, optional
         Attribute of ``ModelSpec`` that is true for models with this option; None if all have it.
     goes_with : str, optional
-        Another option without which this one has no effect.
+        Another option; without it, this one has no effect.
     kept : bool
-        Whether the settings of a run contain it, because it defines the run and not the use of the result.
+        Whether the settings of a run contain the option, because it affects the run itself and not only the
+        use of the result.
     resume : {"same", "change", "change alone", "no"}
-        Use when a run is resumed: it must be the same; it may change; it may change, but not on a cluster; or
-        it cannot be given.
+        When a run is resumed, the option must be the same; may change; may change, but not on a cluster; or
+        cannot be given.
     on_cluster : bool
-        Whether runs on a cluster have it.
+        Whether runs on a cluster have the option.
     continued : object
-        Its value when a model is trained further, unless it is given; by default the old value.
+        Value when a model is trained further, unless the user gives one; by default the old value.
     renewed_by : tuple of str
-        Options that reset it to its default if they change when a model is trained further.
+        Options whose change, when a model is trained further, resets this option to its default.
     shapes : {"", "always", "places", "n-grams"}
-        Whether it determines the shape or meaning of the parameters, so that it cannot change when a model is
-        trained further: in all models that have it, in models with places, or in models with n-grams.
+        Whether the option determines the shape or meaning of the parameters, so that it cannot change when a
+        model is trained further: in all models that have it, in models with places, or in models with
+        n-grams.
     """
 
     group: str
@@ -136,27 +139,27 @@ class OptionSpec:
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is off unless it is given, and cannot be switched off again."""
+        """Whether the option is off by default and has no flag that switches it off."""
         return self.usual == "off"
 
     @property
     def switch(self) -> tuple[str, str]:
-        """The flags that set it and that switch it off."""
+        """The flags that set the option and that switch it off."""
         on, off = switch_of(self.name)
         return on, self.off or off
 
     @property
     def names_file(self) -> bool:
-        """Whether its value is the name of a file or folder, which settings hold as an absolute path."""
+        """Whether the value is the name of a file or folder, which settings store as an absolute path."""
         return self.metavar in ("FILE", "DIR", "MODEL")
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that have it."""
+        """The models that have the option."""
         return MODELS if self.trait is None else models_with(self.trait)
 
     def checked(self, value: Any) -> Any:
-        """Return a value within the limits; NumPy's numbers become Python's, since JSON cannot hold them.
+        """Return a value after checking its limits; NumPy's numbers become Python's, which JSON can store.
 
         Raises
         ------
@@ -194,13 +197,13 @@ class OptionSpec:
         return "\n    ".join([head, *textwrap.wrap(text, 104)])
 
     def help_text(self) -> str:
-        """Return its help on the command line."""
+        """Return the option's help on the command line."""
         default = f"  [default: {self.usual}]" if self.default is None or self.is_flag else ""
         return _spelled(self.help + default, lambda name: spelled_as_flag(Option(name)))
 
 
 OF_EXPORT = {"duplicates": "--keep-first", "errors": "--errors {}", "unwritable": "--skip-unwritable"}
-"""Options of reading and writing vectors that only one command has, with their flags there."""
+"""Flags of the options for reading and writing vectors that only one command has."""
 
 
 def spelled_as_flag(option: Option) -> str:
@@ -224,7 +227,7 @@ def _spelled(text: str, spell: Any) -> str:
 
 
 def option(group: str, default: Any, help: str, more: str = "", **facts: Any) -> Any:  # noqa: A002
-    """Return a field of a dataclass that is an option; the arguments are attributes of `OptionSpec`."""
+    """Return a dataclass field for an option; the arguments are attributes of `OptionSpec`."""
     spec = OptionSpec(group=group, default=default, help=help, more=more and " " + more, **facts)
     return field(default=default, metadata={"spec": spec})
 
@@ -249,10 +252,10 @@ _usual, _text, _learning, _attention, _ngrams, _cores, _long, _cluster, _progres
 
 
 class Options:
-    """Options within their limits."""
+    """Base class of options; checks that they are within their limits."""
 
     def __post_init__(self) -> None:
-        """Check each option by itself."""
+        """Check the limits of each option."""
         for name in self.__dataclass_fields__:  # type: ignore[attr-defined]
             if name in OPTIONS:
                 object.__setattr__(self, name, OPTIONS[name].checked(getattr(self, name)))
@@ -260,7 +263,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class TextFields(Options):
-    """How a text is read."""
+    """Options of reading a text."""
 
     min_count: int = _usual(5, "Drop rarer words.", "They go before windows are formed.", limits=(0, 2**53))
     tokenizer: str = _text("words",
@@ -287,7 +290,7 @@ class TextFields(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainFields(TextFields):
-    """What is trained and how."""
+    """Options of the model and of its training."""
 
     model: ModelName = _usual("cbow", "Which model.", "See docs/models.md.",  # noqa: RUF009
         choices=MODELS, shapes="always")
@@ -412,7 +415,7 @@ class TrainFields(TextFields):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Options):
-    """What else ``cawv train`` takes: where things go, how a run begins, what is shown of it."""
+    """Further options of ``cawv train``: output files, the start of a run, and its display."""
 
     output: str | None = _usual(None, "Model directory.", flags=("-o",),
         usual="CORPUS.MODEL in the working directory", metavar="DIR", kept=False, resume="change")
@@ -482,7 +485,7 @@ def _facts_of(owner: type) -> Iterator[OptionSpec]:
     types = get_type_hints(owner)
     for one in fields(owner):  # type: ignore[arg-type]
         spec, kind = one.metadata["spec"], str(one.type).removesuffix(" | None")
-        kind = kind.partition(" | Literal")[0]  # a number, or a word
+        kind = kind.partition(" | Literal")[0]  # the option is a number or a word
         names = [
             name
             for part in (types[one.name], *get_args(types[one.name]))

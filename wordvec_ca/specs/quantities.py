@@ -1,4 +1,4 @@
-"""Quantities as text for people: durations, sizes and numbers of things."""
+"""Writes quantities as text for people: durations, sizes and numbers of things."""
 
 from __future__ import annotations
 

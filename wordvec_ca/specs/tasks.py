@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSpec:
-    """A task, as messages and options describe it.
+    """The description of a task for messages and options.
 
     Attributes
     ----------
@@ -127,4 +127,4 @@ TASK_SPECS: dict[str, TaskSpec] = {
         ),
     )
 }
-"""Name -> task, in the order in which they run."""
+"""Name -> task, in the order in which the tasks run."""

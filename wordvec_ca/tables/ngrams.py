@@ -79,8 +79,7 @@ class NgramIndex:
         return np.append(0, np.cumsum(present))[offsets], rows[present]
 
     def shared_with(self, other: NgramIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of the n-grams that another index contains too, and their rows in the other.
-        """
+        """Return the positions of n-grams that another index contains too, and their rows in the other."""
         assert self.keys is not None
         if other.keys is None:
             return np.arange(len(self.keys)), other.rows + self.keys.astype(np.int64)
@@ -148,8 +147,7 @@ class NgramVectors:
         return self._index if isinstance(self._index, NgramIndex) else self._index()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle all data, also data not read yet. Rows that the source contains too are pickled only once.
-        """
+        """Pickle all data, also data not read yet. Rows that the source contains too are pickled once."""
         shared = getattr(self.source, "inputs", None) is self.rows
         return {
             "_index": self.index,

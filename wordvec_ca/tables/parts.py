@@ -51,8 +51,7 @@ class Part(NamedTuple):
 
     @property
     def offsets(self) -> list[int]:
-        """Return the places relative to the target, from left to right; attention has a logit for each place.
-        """
+        """Return the places relative to the target, from left to right. Attention has a logit for each."""
         right = list(range(self.nearest, self.farthest + 1))
         return [-offset for offset in reversed(right)] + right
 

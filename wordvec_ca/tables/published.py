@@ -228,8 +228,7 @@ def _fitted(form: str, halves: Halves) -> _Fitted:
 
 
 def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means, shape (2, vector_size), and the covariance of the first words if components need it.
-    """
+    """Return the means, shape (2, vector_size), and, if components need it, the covariance of first words."""
     size = halves.inputs.shape[1]
     total, products, n_rows = np.zeros(2 * size), np.zeros((2 * size, 2 * size)), 0
     for inputs, outputs in halves.blocks(0 if form == "input" else FITTED):

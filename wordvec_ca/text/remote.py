@@ -94,9 +94,7 @@ def url_identity(url: str, patience: float | None = None) -> dict[str, Any]:
     mark = next((f"{name} {headers[name]}" for name in _MARKS if headers.get(name) is not None), None)
     identity = {"path": showable_name(url), "size": information.get("size"), "mark": mark}
     query = parameters_and_query(url)
-    if query and (
-        mark is None or mark.split()[0] not in _OF_CONTENT
-    ):  # URLs with other queries may be other texts
+    if query and (mark is None or mark.split()[0] not in _OF_CONTENT):  # two queries may be two texts
         identity["query"] = hashlib.blake2b(query.encode(), digest_size=4).hexdigest()
     return identity
 
@@ -157,7 +155,7 @@ class RemoteFile(io.RawIOBase):
         self._connect()
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most ``size`` of the next bytes, all if ``size`` is negative; an empty value at the end."""
+        """Return at most ``size`` of the next bytes (all if ``size`` is negative); empty at the end."""
 
         def read() -> bytes:
             if self._stream is None:

@@ -24,7 +24,7 @@ DAMAGE = (
     RuntimeError,
     OverflowError,
 )
-"""What the readers of an archive raise where it is damaged."""
+"""Exceptions that reading a damaged archive raises."""
 
 
 def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], T]) -> T:
@@ -45,7 +45,7 @@ def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], 
         except (*DAMAGE, OSError) as error:
             if (
                 isinstance(error, OSError) and error.errno != errno.EINVAL
-            ):  # that is of a place before the file
+            ):  # raised for a position before the beginning of the file
                 raise
             raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: {error}") from error
 

@@ -1,14 +1,13 @@
-"""Checkpoints: the state of a run between two chunks, from which it can continue, in one file that is written
-atomically.
+"""Checkpoints: the state from which a run can continue, in one file that is written atomically.
 
 A checkpoint is an uncompressed zip archive, as NumPy's .npz, of a run on one machine and on a cluster alike::
 
-    state.json   how far the run is, its options, and what it must be continued with
+    state.json   the progress of the run, its options, and identifiers of its text
     vocab.tsv    word TAB count, as in a model directory
     *.npy        the parameters, padded as in memory
 
-The archive's CRC-32 sums tell a whole file from a damaged one. Of a run's checkpoints the last two are kept,
-and an older one is removed only when a newer one is on the disk.
+The archive's CRC-32 sums reveal damage. The last two checkpoints of a run are kept; an older one is removed
+only when a newer one is on the disk.
 """
 
 from __future__ import annotations
@@ -36,8 +35,10 @@ if TYPE_CHECKING:
     from wordvec_ca.models import EmbeddingModel
 
 CHECKPOINT_FORMAT = 4
-"""Increased when a new version would continue a run differently: 2 has another order of negatives, 3 sums
-the contexts of a block in another order, 4 reads several parts of a chunk side by side."""
+"""Version of checkpoints; to be increased when new code would continue a run differently. Version 2 has
+another order of negatives, 3 sums the contexts of a block in another order, 4 reads several parts of a chunk
+side by side.
+"""
 
 CLUSTER_FORMAT = 5
 """Format of the checkpoints of clusters, which have a ledger; also increased when nodes would merge
@@ -47,7 +48,7 @@ LARGEST_STATE = 1 << 28
 """Largest size of state.json in bytes; a file with a larger one is not a checkpoint of this package."""
 
 BLOCK_BYTES = 1 << 24
-"""Bytes of parameters written or read at a time."""
+"""Number of bytes of parameters that are written or read at a time."""
 
 MOST_COST = 0.02
 """Largest share of the time that checkpoints take, unless the user has set the interval."""
@@ -75,7 +76,7 @@ class State:
     fingerprint : str
         Fingerprint of the encoded text and its vocabulary.
     chunk_tokens : int
-        Tokens per chunk.
+        Number of tokens per chunk.
     epoch, index, start : int
         Number of the epoch, from 1; number of its next chunk, from 0; token at which that chunk begins.
     fraction : float
@@ -85,7 +86,7 @@ class State:
     tallies, tallies_before_epoch : list of float
         Tallies of the training loop, now and when the epoch began.
     losses, valid_losses : list of float
-        Losses of the epochs before.
+        Losses of the finished epochs.
     history : list of list
         The points of ``History``.
     sessions : int
@@ -93,9 +94,9 @@ class State:
     changes : list of dict
         Options that were changed when the run was continued, and at which point.
     valid_fingerprint : str or None
-        Of the held-out text.
+        Fingerprint of the held-out text.
     pools : list of int or None
-        See `Negatives.plan`; None in the checkpoints of earlier versions.
+        Plan of the pools of negatives (`Negatives.plan`); None in the checkpoints of earlier versions.
     """
 
     run: str
@@ -179,8 +180,8 @@ class Checkpoints:
         return f"{int(newest.partition('.')[0]) + 1:06}.checkpoint"
 
     def drop_old(self, kept: int = 2) -> None:
-        """Remove all but the newest two, after moving rows of documents that only the oldest contains to the
-        base file.
+        """Remove all but the newest ``kept``, after moving rows of documents in removed ones to the base
+        file.
         """
         for name in reversed(self.names()[kept:]):
             try:
@@ -194,7 +195,7 @@ class Checkpoints:
     # ---- when one is due -----------------------------------------------------------------------------------
 
     def begin(self, position: int) -> None:
-        """Start the clock; ``position`` is a token, counted through all epochs."""
+        """Start the clock; ``position`` is the next token, counted through all epochs."""
         self._last_time, self._last_position = time.monotonic(), position
 
     def seconds_left(self) -> float:
@@ -205,8 +206,8 @@ class Checkpoints:
         return self._last_time + wanted - time.monotonic()
 
     def next_position(self) -> float:
-        """Return the token, counted through all epochs, at which the next checkpoint is due; infinity if none
-        is.
+        """Return the token, counted through all epochs, at which the next checkpoint is due; infinity for
+        never.
         """
         return self._last_position + self.interval.tokens
 
@@ -225,8 +226,8 @@ class Checkpoints:
         journal, name = self._journal_of(model), self.next_name()
         n_bytes = model.n_bytes if journal is None else model.n_bytes - journal.untouched_bytes
         try:
-            # old and new are on the disk together until the new one is whole; where that does not fit, a
-            # recent checkpoint is worth more than a second old one
+            # Until the new checkpoint is complete, old and new ones need space together. If that is too
+            # little, a recent checkpoint is worth more than a second old one.
             if self.storage.free_bytes() < 1.1 * n_bytes + (1 << 20):
                 self.drop_old(kept=1)
             further = _nothing if journal is None else journal.write

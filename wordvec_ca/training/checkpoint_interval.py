@@ -1,4 +1,4 @@
-"""How often a checkpoint is written: after a number of seconds or of tokens."""
+"""The interval between checkpoints, in seconds or in tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Interval:
     Attributes
     ----------
     seconds, tokens : float
-        Whichever comes first; infinity for never.
+        A checkpoint is due after this many seconds or tokens, whichever comes first; infinity for never.
     stretch : bool
         Whether the time between two checkpoints may grow, so that writing them takes only a small share of
         it.

@@ -1,4 +1,4 @@
-"""When checkpoints of a run are written, and with which state."""
+"""Decides when checkpoints of a run are written, and collects their state."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Checkpointing:
     Parameters
     ----------
     checkpoints : Checkpoints
-        Where to.
+        The checkpoints of the run.
     mark : str
-        Which run, as in ``run.json``.
+        Identifier of the run, as in ``run.json``.
     encoded : EncodedCorpus
         The text.
     held_out : EncodedCorpus or None

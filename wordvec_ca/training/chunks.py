@@ -1,6 +1,4 @@
-"""Chunks: groups of consecutive whole lines that training threads take in turn
-(docs/decisions/003-chunks.md).
-"""
+"""Cuts text into chunks, groups of consecutive lines that threads train (docs/decisions/003-chunks.md)."""
 
 from __future__ import annotations
 
@@ -14,14 +12,14 @@ from wordvec_ca.kernels import padded
 from wordvec_ca.models import ResolvedConfig
 
 CHUNK_TOKENS = 32_768
-"""Tokens that a thread takes at a time: a few milliseconds of work, so that no thread is idle at the end."""
+"""Number of tokens of a chunk: a few milliseconds of work, so that no thread is idle at the end."""
 
 CHUNK_WORK = 5e8
 """Largest number of multiplications in a chunk: half a second, so that Ctrl-C and checkpoints need not wait
 long."""
 
 USUAL_PATH = 12
-"""Nodes above a word in the Huffman tree, on average over a text."""
+"""Mean number of nodes above a word in the Huffman tree, over the words of a text."""
 
 SHARED_TOKENS = 128_000
 """Smallest number of tokens of the text for each prediction that shares negatives, unless ``shared_by`` is
@@ -30,7 +28,7 @@ given."""
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive whole lines, the i-th chunk of its epoch: ``tokens`` are those from start to stop."""
+    """Consecutive whole lines: the i-th chunk of its epoch, with the tokens from start to stop."""
 
     index: int
     start: int
@@ -85,7 +83,7 @@ class Chunks:
 
 
 class StreamedChunks:
-    """The same chunks, for a text that is read while they are handed out.
+    """The same chunks as `Chunks`, for a text that is read while they are handed out.
 
     Parameters and attributes are those of ``Chunks``; the text before ``start`` is read and skipped.
     """
@@ -108,7 +106,7 @@ class StreamedChunks:
     def next(self) -> Chunk | None:
         """Return the next chunk, or None at the limit or the end of the text."""
         with self._lock:
-            if self.limit <= self.start < self._length:  # the end is read, and compared, in any case
+            if self.limit <= self.start < self._length:  # read to the end, to compare the text
                 return None
             while (length := self._end_of_chunk()) is None:
                 block = next(self._blocks, None)
@@ -142,9 +140,9 @@ class StreamedChunks:
 
 
 def end_of_line(tokens: np.ndarray, stop: int) -> int:
-    """Return the end of the line that holds the token before ``stop``."""
+    """Return the end of the line that contains the token before ``stop``."""
     while 0 < stop < len(tokens):
-        # a stretch at a time: the text may be memory-mapped, and its next line end is near
+        # search one stretch at a time: the text may be memory-mapped, and the next line end is near
         ends = np.flatnonzero(tokens[stop - 1 : stop + 1_000] < 0)
         if len(ends):
             return stop + int(ends[0])
@@ -162,7 +160,7 @@ def chunks_of(
 
 
 def chunk_size(n_tokens: int, config: ResolvedConfig) -> int:
-    """Return the tokens per chunk: a function of text and configuration, not of the number of workers."""
+    """Return the number of tokens per chunk, which depends on text and configuration, not on the workers."""
     affordable = int(CHUNK_WORK / multiplications(config))
     return max(100, min(affordable, max(1_000, min(CHUNK_TOKENS, n_tokens // 64))))
 
@@ -171,8 +169,8 @@ def parts(n_tokens: int, config: ResolvedConfig, size: int | None = None) -> int
     """Return the number of parts of a chunk of ``size`` tokens that are read side by side, to share
     negatives.
 
-    It is smaller for a short text, where sharing harms rare words (docs/decisions/010-shared-negatives.md),
-    and where windows would overlap.
+    The number is smaller if the text is short, where sharing harms rare words
+    (docs/decisions/010-shared-negatives.md), or if windows would overlap.
     """
     if config.shared_by is not None:
         return config.sharing()
@@ -184,7 +182,7 @@ def multiplications(config: ResolvedConfig) -> int:
     """Return the approximate number of multiplications of the training loop per token."""
     contexts = config.contexts()
     rows_met = (1 + config.negative) * bool(config.negative) + USUAL_PATH * config.hs
-    step = 3 * rows_met  # a dot product and two updates for each
+    step = 3 * rows_met  # each needs a dot product and two updates
     if config.spec.pairwise:
         rows = contexts * step
     elif config.spec.outputs == "wide":

@@ -1,10 +1,9 @@
-"""Training with n-grams: in each block of text, words are composed of n-grams, trained, and their gains
-scattered.
+"""Trains words with n-grams: composes the words of a block, trains them, and updates the rows of n-grams.
 
 The training loop does not handle n-grams. Before a block, the vectors of its words are composed of their
 rows; after it, the gain of each vector is added to each of its rows. Since the weights sum to 1, the vector
-of a word then moves by exactly its gain. Words that share rows with it move too, but only after the block;
-this is the one difference from fastText, where they move after each example.
+of a word then moves by exactly its gain. Words that share rows with it move too, but only after the block.
+This is the only difference from fastText, where they move after each example.
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ n-grams would repeat nearly the same step away from a shared negative."""
 
 MEETINGS = 24.0
 """Largest mean number of other tokens in a block that share rows with a token, weighted by the share of
-common rows. Their steps are computed independently and summed: with 60 the loss rises, with 180 training
-diverges."""
+common rows. The steps of these tokens are computed independently and summed. If the number is 60, the loss
+rises; if it is 180, training diverges.
+"""
 
 
 def block_tokens(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32]) -> int:
@@ -71,7 +71,7 @@ class ComposedWords:
     Attributes
     ----------
     vectors : ndarray of shape (n_words, width), float32
-        Input rows for the training loop; only the rows of words of the block are valid.
+        Input rows for the training loop; only rows of words that occur in the block are valid.
     """
 
     def __init__(self, subwords: Subwords, inputs: np.ndarray, *, private: bool) -> None:

@@ -1,6 +1,4 @@
-"""Detects that training has diverged: parameters are NaN or infinite, or far larger than in any useful
-model.
-"""
+"""Detects that training has diverged: parameters are NaN, infinite, or far larger than in useful models."""
 
 from __future__ import annotations
 
@@ -10,14 +8,16 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel
 
 LARGEST = 1_000.0
-"""Training whose vectors have a component above this has diverged. In training that converges no component
-reaches 100, since the sigmoid is flat long before."""
+"""Training has diverged if a component of a vector exceeds this. In training that converges, components stay
+below 100, since the sigmoid is flat long before.
+"""
 
 SAMPLE_ROWS = 2_048
-"""Rows checked about once a second: the most frequent words, where divergence begins, and some others."""
+"""Number of rows checked about once a second: the most frequent words, where divergence begins, and others.
+"""
 
 BLOCK_ROWS = 8_192
-"""Rows checked at a time."""
+"""Number of rows checked at a time."""
 
 
 class TrainingDiverged(DataError):
@@ -25,7 +25,7 @@ class TrainingDiverged(DataError):
 
 
 def sign_of_divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:
-    """Return a description of the fault of the parameters, or None.
+    """Return a description of what is wrong with the parameters, or None if nothing is.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def sign_of_divergence(model: EmbeddingModel, *, sample: bool = False) -> str | 
         for block in blocks:
             if not block.size:
                 continue
-            largest = max(float(block.max()), -float(block.min()))  # no copy; not a number if one is not
+            largest = max(float(block.max()), -float(block.min()))  # makes no copy; NaN if any number is NaN
             if np.isnan(largest):
                 return f"there are {name} that are not numbers"
             if largest > LARGEST:

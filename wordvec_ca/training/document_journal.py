@@ -1,9 +1,8 @@
-"""The rows of documents in the checkpoints of a run: each checkpoint contains the rows changed since the one
-before.
+"""Stores rows of documents in checkpoints: each contains the rows that changed since the previous one.
 
 Training changes the rows in place, in ``documents.work``. After a crash that file holds a mixture of states,
-so it is rebuilt. The first checkpoint of a run holds all rows; each later one holds the blocks that were
-touched, and the name of the one before. Before a checkpoint is removed, its rows are copied to
+so it is rebuilt. The first checkpoint of a run contains all rows. Each later one contains the blocks that
+were touched, and the name of the previous checkpoint. Before a checkpoint is removed, its rows are copied to
 ``documents.base``. The base and the checkpoints, applied in order, give the rows of any checkpoint that is
 kept. If a process is killed while it copies, the base is mixed too, but the checkpoint still exists and is
 copied again.
@@ -33,7 +32,7 @@ BASE = "documents.base"
 """File with the rows of documents from checkpoints that were removed."""
 
 BEFORE, BLOCKS, ROWS = "documents.before", "documents.blocks.npy", "documents.rows.npy"
-"""Members of a checkpoint: the name of the checkpoint before, the numbers of the blocks, and their rows."""
+"""Members of a checkpoint: the name of the previous checkpoint, the numbers of the blocks, and their rows."""
 
 BLOCKS_AT_ONCE = 64
 
@@ -52,12 +51,12 @@ class DocumentJournal:
     def __init__(self, storage: Storage, documents: Documents) -> None:
         assert documents.touched_blocks is not None
         self._storage, self._documents, self._touched = storage, documents, documents.touched_blocks
-        self._chain: list[str] = []  # the checkpoints that make the rows with the base, oldest first
+        self._chain: list[str] = []  # the checkpoints to apply to the base, oldest first
         self._base = Path(storage.path(BASE))
 
     @property
     def untouched_bytes(self) -> int:
-        """Bytes of rows that the next checkpoint leaves out."""
+        """Number of bytes of rows that the next checkpoint leaves out."""
         row = self._documents.rows[0].nbytes
         return row * (
             len(self._documents) - min(len(self._documents), TOUCHED_ROWS * int(self._touched.sum()))
@@ -75,7 +74,7 @@ class DocumentJournal:
             write_npy_pieces(member, _released(pieces, rows), (n, rows.shape[1]), np.float32)
 
     def was_written(self, name: str) -> None:
-        """Forget the touched blocks: this checkpoint contains them."""
+        """Mark all blocks as unchanged, since this checkpoint contains the changes."""
         self._touched[:] = False
         self._chain.append(name)
 
@@ -87,7 +86,7 @@ class DocumentJournal:
         DataError
             The checkpoint cannot be read, or the disk is full.
         """
-        if name not in self._chain:  # a damaged one, in whose place an older one was used
+        if name not in self._chain:  # a damaged checkpoint, instead of which an older one was used
             return
         rows = self._documents.rows
         if not self._base.exists():
@@ -144,7 +143,7 @@ class DocumentJournal:
                     data = member.read(rows[start:stop].nbytes)
                     rows[start:stop] = np.frombuffer(data, np.float32).reshape(stop - start, -1)
                     release_pages(rows)
-                member.read(1)  # compares the checksum
+                member.read(1)  # reading to the end compares the checksum
 
         read_archive(self._storage, name, read)
 

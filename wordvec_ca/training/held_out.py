@@ -1,4 +1,4 @@
-"""The loss on held-out text: the training loop itself at learning rate 0."""
+"""Computes the loss on held-out text with the training loop at learning rate 0."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def held_out_loss(
 ) -> float:
     """Return the mean loss per prediction on a text, in nats; nan if there is none.
 
-    Words are not sub-sampled, and each prediction has its own negatives, which are always the same. So losses
-    of all settings of a model are comparable.
+    Words are not sub-sampled, and each prediction has its own negatives, which are the same in every call. So
+    losses can be compared between all settings of a model.
 
     Parameters
     ----------
     replica : Replica
         The replica whose parameters are used.
     text : ndarray of shape (n,), int32, or TokenStream, or LiveTokens
-        Encoded with the replica's vocabulary.
+        Text encoded with the replica's vocabulary.
     stopping : callable, optional
-        Called before each chunk; if it returns true, the rest is left out.
+        Called before each chunk; if it returns true, the rest of the text is left out.
     """
     model, config = replica.model, replica.config
     hyper, shared = model.hyper(), model.shared

@@ -1,4 +1,4 @@
-"""Vectors of new documents: all parameters stay fixed, and one new row is trained."""
+"""Infers vectors of new documents: for each one, a new row is trained while all parameters stay fixed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POOL_DRAWS = 200_000
 """Negatives drawn once for all documents; each document starts to read them at a different position."""
 
 DOCUMENTS_AT_ONCE = 64
-"""Documents that a thread takes at a time."""
+"""Number of documents that a thread takes at a time."""
 
 
 class Inference:
@@ -30,7 +30,7 @@ class Inference:
 
     The generator of a document is seeded with its words, so its vector does not depend on other documents or
     on threads. The row of a document starts as the mean of the vectors of its words, scaled to the length of
-    a trained one.
+    a trained row.
 
     Parameters
     ----------
@@ -65,8 +65,9 @@ class Inference:
         self.hyper["frozen"] = self.hyper["only_documents"] = 1
         self.hyper["only_documents"] = config.spec.pairwise
         self.hyper["most_tags"] = 1
-        # No two predictions share negatives, though that takes 1.3 to 2 times as long: one text has few, and
-        # fewer of them make its vector noisier (inferred IMDB reviews: accuracy .870 to .884, .840 to .860).
+        # Predictions do not share negatives, though this takes 1.3 to 2 times as long: a single text has few
+        # negatives, and sharing makes its vector noisier (accuracy on inferred IMDB reviews with sharing and
+        # without: .870 and .884, .840 and .860).
         self.hyper["shared_by"] = 1
         self.hyper["alpha_begin"] = config.alpha if alpha is None else alpha
         self.hyper["alpha_end"] = config.min_alpha if min_alpha is None else min_alpha
@@ -76,12 +77,12 @@ class Inference:
         rows = model.documents.rows[: min(10_000, len(model.documents))]
         self._length = float(np.median(np.linalg.norm(rows, axis=1))) if len(rows) else 0.0
         self.logit = float(model.documents.logits.mean()) if len(model.documents) else 0.0
-        # vectors of words that no pair has trained say nothing
+        # vectors of untrained words carry no information
         self._from_words = config.learns_words
 
     @property
     def digest(self) -> str:
-        """A digest of the parameters used."""
+        """Digest of the parameters that inference uses."""
         found = hashlib.blake2b(digest_size=16)
         for array in self.model.shared:
             found.update(np.ascontiguousarray(array).data)

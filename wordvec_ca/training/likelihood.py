@@ -1,4 +1,4 @@
-"""The log-probability of lines of text under a model: the sum over their predictions (Taddy 2015)."""
+"""Computes the log-probability of lines of text under a model, summed over predictions (Taddy 2015)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from wordvec_ca.models import EmbeddingModel
 def log_likelihoods(model: EmbeddingModel, lines: Iterable[Sequence[int]]) -> np.ndarray:
     """Return the log-probability of each line under hierarchical softmax.
 
-    It is the sum over all predictions in the line: of each word from the words around it or, for skipgram,
-    from each of them. Words are not sub-sampled, and windows are not shrunk.
+    It is the sum over all predictions in the line. Each word is predicted from the words around it or, with
+    skipgram, from each of these words. Words are not sub-sampled, and windows are not shrunk.
 
     Parameters
     ----------
     model : EmbeddingModel
-        Trained with ``hs``.
+        A model trained with ``hs``.
     lines : iterable of sequences of int
         Rows of words.
 
     Returns
     -------
     ndarray of shape (n_lines,), float64
-        In nats; 0 for a line without a prediction.
+        Log-probabilities in nats; 0 for a line without a prediction.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def log_likelihoods(model: EmbeddingModel, lines: Iterable[Sequence[int]]) -> np
     train_chunk = kernels.load(model.config.backend)
     hyper = model.hyper()
     hyper["drawn"] = hyper["shrink_windows"] = 0
-    hyper["alpha_begin"] = hyper["alpha_end"] = 0.0  # the training loop, at a learning rate of 0
+    hyper["alpha_begin"] = hyper["alpha_end"] = 0.0  # runs the training loop at a learning rate of 0
     nothing, no_pool = np.zeros(0, np.uint32), np.zeros((1, 0), np.int32)
     found = []
     for line in lines:

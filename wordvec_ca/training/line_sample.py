@@ -1,4 +1,4 @@
-"""A bootstrap sample of the lines of a text, drawn while it is read: how often each line counts.
+"""Draws a bootstrap sample of the lines of a text while it is read: each line gets a count.
 
 The count of a line is a Poisson variable of mean 1 (Poisson bootstrap: Hanley & MacGibbon 2006). It is a
 function of the seed and of the position of the line or, if whole documents are drawn, of the number of its
@@ -20,14 +20,14 @@ MOST = 12
 
 
 class LineSample:
-    """How often each line of a text counts.
+    """Decides how often each line of a text is used.
 
     Parameters
     ----------
     seed : int
         Seed of the sample.
     documents : DocumentStarts, optional
-        If given, all lines of a document count equally often; by default each line is drawn by itself.
+        If given, all lines of a document get the same count; by default each line is drawn independently.
     """
 
     def __init__(self, seed: int, documents: DocumentStarts | None = None) -> None:
@@ -56,10 +56,10 @@ class LineSample:
         return np.searchsorted(self._limits, z, side="right")
 
     def of(self, chunk: Chunk) -> np.ndarray:
-        """Return the tokens of a chunk with each line repeated by its count, int32.
+        """Return the tokens of a chunk, int32, in which each line occurs as often as its count.
 
-        First all lines with a count of at least 1, then, in the same order, those with at least 2, and so on;
-        so a line is never read twice in a row.
+        The result contains first all lines with a count of at least 1, then, in the same order, the lines
+        with at least 2, and so on. So a line is not read twice in a row.
         """
         ends = np.flatnonzero(chunk.tokens < 0) + 1
         if not len(ends) or ends[-1] < len(chunk.tokens):

@@ -1,6 +1,4 @@
-"""How often replicas merge, at which learning rate and by which rule, depending on their number and the
-text.
-"""
+"""Decides how often, at which learning rate and by which rule replicas merge."""
 
 from __future__ import annotations
 
@@ -29,11 +27,11 @@ class MergePlan:
     Attributes
     ----------
     replicas : int
-        Copies of the parameters that are trained at the same time, N.
+        N, the number of copies of the parameters that are trained at the same time.
     merges_per_epoch : int
-        Merges in an epoch, at equal distances; the last at its end. 0 with one replica.
+        Number of merges in an epoch, at equal distances, the last one at its end; 0 with one replica.
     rate : float
-        Factor of the learning rate of replicas.
+        Factor by which the learning rate of replicas is multiplied.
     rule : {"saturating", "mean", "sum"}
         See ``merge_rule``.
     curvature : float
@@ -57,7 +55,7 @@ class MergePlan:
         config : ResolvedConfig
             The resolved configuration.
         n_tokens : int
-            Tokens of an epoch, all replicas together, line ends included.
+            Number of tokens of an epoch, for all replicas together, line ends included.
         replicas : int
         given : mapping, optional
             Values for attributes of the plan.
@@ -93,7 +91,7 @@ class MergePlan:
         name : str
             Name of the array.
         tokens : float
-            Tokens that each replica has trained since the last merge, on average.
+            Mean number of tokens that each replica has trained since the last merge.
         alpha : float
             The learning rate since the last merge, multiplied by ``rate``.
         rows : slice, default all
@@ -107,7 +105,7 @@ class MergePlan:
 
 
 SHORT = 5_000
-"""A replica that trains at most this many tokens between merges can use twice the rate."""
+"""Largest number of tokens between merges with which a replica can use twice the learning rate."""
 
 
 def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
@@ -133,7 +131,7 @@ def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
 
 
 def usual_merges(config: ResolvedConfig, replicas: int) -> int:
-    """Return how often replicas merge in a run; more than two replicas of an attention model need more
+    """Return how often replicas merge in a run. More than two replicas of an attention model need more
     merges.
     """
     return 3 * MERGES if config.spec.attends and replicas > 2 else MERGES
@@ -166,36 +164,37 @@ def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: 
 
 
 WAITING = {1: 0.0, 2: 30e-9, 4: 65e-9, 8: 140e-9}
-"""Number of threads -> seconds per token that they wait for each other's cache lines, with private rows and
-100 dimensions (docs/measurements/core-traffic.md)."""
+"""Number of threads -> seconds per token that the threads wait for each other's cache lines, with private
+rows and 100 dimensions (docs/measurements/core-traffic.md).
+"""
 
 MULTIPLICATION = 2.2e-11
-"""Seconds of the training loop for one multiplication."""
+"""Seconds that the training loop takes for one multiplication."""
 
 SENT_BYTES = 0.5e9
 """Bytes of parameters that the nodes of a cluster merge in a second, measured with 16 bits a number
 (docs/measurements/cluster.md)."""
 
 MERGING = 0.15
-"""Largest share of training time for merges of nodes, unless that would allow too few merges."""
+"""Largest share of the training time that nodes spend on merges, unless this allows too few merges."""
 
 LEAST_MERGES = 12
-"""Merges in a run for each node: fewer reduce quality (docs/measurements/replicas.md). With more than four
-nodes, or more than two of a model that takes a mean of rows, even these are too few, and nodes merge as often
-as replicas in a process.
+"""Smallest number of merges in a run for each node; fewer reduce quality (docs/measurements/replicas.md).
+With more than four nodes, or more than two of a model that takes a mean of rows, even these are too few, and
+nodes merge as often as replicas in a process.
 """
 
 MERGED_BYTES = 7e9
-"""Bytes of parameters that a thread merges in a second; more than 16 threads together are not faster."""
+"""Number of bytes that a thread merges in a second; more than 16 threads together are not faster."""
 
 THREADS = 8
 """Largest number of threads of a replica: private rows support no more."""
 
 GAIN = 0.85
-"""A run has several replicas only if they take less than this share of the time of one."""
+"""A run uses several replicas only if they take less than this share of the time that one replica takes."""
 
 MOST_MEMORY = 0.5
-"""Share of the memory that replicas may take, by default."""
+"""Default share of the memory that replicas may take."""
 
 
 def most_replicas(config: ResolvedConfig) -> int:
@@ -226,8 +225,8 @@ def quality_warning(config: ResolvedConfig, replicas: int) -> str | None:
 def known_loss(config: ResolvedConfig, replicas: int) -> float | None:
     """Return the largest measured increase of the loss over one worker, if it is more than .01.
 
-    Infinity if training diverged. For a number of replicas that was not measured, the next measured number
-    counts.
+    It is infinity if training diverged. For a number of replicas that was not measured, the next measured
+    number is used.
     """
     if replicas == 1:
         return None
@@ -241,8 +240,9 @@ def known_loss(config: ResolvedConfig, replicas: int) -> float | None:
 
 
 WIDE = 300
-"""From this number of dimensions on, eight replicas of a model that takes a mean of rows were measured to
-learn less."""
+"""Number of dimensions from which eight replicas of a model that takes a mean of rows were measured to learn
+less.
+"""
 
 
 def quality(config: ResolvedConfig, replicas: int) -> str:

@@ -1,7 +1,7 @@
-"""How replicas of the parameters become one: by a saturating sum of their deltas since the last merge.
+"""Merges replicas of the parameters by a saturating sum of their deltas since the last merge.
 
-N replicas start from the same parameters B and train on different text. Replica i then holds B + d_i, and all
-go on from B + f * (d_1 + ... + d_N), with one factor f for each row::
+N replicas start from the same parameters B and train on different text. Replica i then contains B + d_i, and
+all continue from B + f * (d_1 + ... + d_N), with one factor f for each row::
 
     f = (1 - exp(-N x)) / (N (1 - exp(-x)))        x = curvature * learning rate * touches
 
@@ -11,7 +11,7 @@ replica: f is 1 / N, and the replicas are averaged. In between, f follows from a
 share of the remaining distance with each touch. The attention logits of places are touched by every
 prediction and always averaged.
 
-Touches are expected from the counts of the words, so all replicas compute them without communication.
+The number of touches is estimated from the counts of the words, so replicas need no communication for it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from wordvec_ca.models import EmbeddingModel
 
 RULES = ("saturating", "mean", "sum")
-"""The rule above, and two to compare it with."""
+"""The rule above, and two rules for comparison."""
 
 NODE_TOUCH = 0.1
 """Weight of a touch of a node of the tree. The words below a node pull it in both directions, and the root is
@@ -48,9 +48,9 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     Returns
     -------
     dict of str to ndarray of shape (n_rows,), float64
-        For each array of ``model.learnt``. A touch with only a share of a step counts as that share, a touch
-        of a node of the tree as `NODE_TOUCH`, and a touch of a row of n-grams as `NGRAM_TOUCH` times its
-        share.
+        For each array of ``model.learnt``. Expected touches for each array of ``model.learnt``. A touch with
+        a share of a step counts as that share, a touch of a node of the tree as `NODE_TOUCH`, and a touch of
+        a row of n-grams as `NGRAM_TOUCH` times its share.
     """
     config, counts = model.config, model.vocab.counts.astype(np.float64)
     kept = counts / max(1.0, counts.sum())
@@ -64,7 +64,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     else:
         inputs = contexts * kept
         if config.spec.averages and config.cbow_update == "exact":
-            inputs = kept.copy()  # each of n words in a window moves by an n-th of the step
+            inputs = kept.copy()  # each of n words in a window moves by 1 / n of the step
         outputs = kept + noise
     if config.spec.pairwise:
         outputs = outputs / config.spec.bands(config.reach)
@@ -75,10 +75,10 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     touches = {
         "inputs": inputs,
         "outputs": outputs,
-        "word_logits": kept / contexts,  # of n logits each takes an n-th of an n-th of the step
+        "word_logits": kept / contexts,  # each of n logits moves by 1 / n of 1 / n of the step
         "slot_logits": np.full(1, np.inf),
     }
-    if model.paths is not None:  # a node with each word below it
+    if model.paths is not None:  # a node is touched with each word below it
         predictions = (contexts if config.spec.pairwise else 1.0) * kept
         of_paths = np.repeat(NODE_TOUCH * predictions, np.diff(model.paths.ends))
         touches["nodes"] = np.bincount(model.paths.nodes, weights=of_paths, minlength=len(counts))
@@ -94,7 +94,7 @@ def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> N
     x : ndarray of shape (n_rows,), float64
         Curvature times learning rate times the touches of the row on one replica since the last merge.
     n : int
-        Replicas that are merged.
+        Number of replicas that are merged.
     rule : {"saturating", "mean", "sum"}
 
     Returns
@@ -104,8 +104,8 @@ def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> N
     """
     if rule == "saturating":
         with np.errstate(invalid="ignore", divide="ignore"):
-            factors = -np.expm1(-n * x) / (-n * np.expm1(-x))  # expm1: 1 - exp(-x) has no digits for small x
-        factors = np.where(x < 1e-12, 1.0, factors)  # the limit; the quotient is 0 / 0 there
+            factors = -np.expm1(-n * x) / (-n * np.expm1(-x))  # 1 - exp(-x) loses digits for small x
+        factors = np.where(x < 1e-12, 1.0, factors)  # the limit for x = 0, where the quotient is 0 / 0
     else:
         factors = np.full(x.shape, 1.0 / n if rule == "mean" else 1.0)
     return np.where(np.isinf(x), 1.0 / n, factors).astype(np.float32)

@@ -1,4 +1,5 @@
-"""The pools of negatives of a run: larger for a larger vocabulary, and replaced during the run.
+"""Makes the pools of negatives of a run, which are larger for a larger vocabulary and replaced during the
+run.
 
 In a pool a word occurs a whole number of times. In a large vocabulary the expected count of most words in one
 pool is below one, so only several pools together can give each word its frequency. The position of a chunk in
@@ -36,7 +37,7 @@ run."""
 
 
 class Negatives:
-    """The pools of a run: which chunk reads which.
+    """The pools of a run; `at` returns the pool that a chunk reads.
 
     Parameters
     ----------
@@ -46,21 +47,21 @@ class Negatives:
     n_tokens : int
         Tokens of an epoch, of all replicas together.
     mass : ndarray of shape (n_words,), float64
-        How often each word is a negative, in proportion.
+        Relative frequency of each word as a negative.
     keep : ndarray of shape (n_words,), uint32
         Thresholds of sub-sampling, empty for none; the number of draws per token depends on them.
     shared_by : int
-        Predictions that share a tuple.
+        Number of predictions that share a tuple.
     burst, row_bytes : int
         See `NoisePools`.
 
     Attributes
     ----------
     tokens_per_pool : int
-        Tokens of the run that use one pool; for a small vocabulary the whole run.
+        Number of tokens for which one pool is used; for a small vocabulary, the whole run.
     plan : list of int
-        The draws of a pool and the tokens for which it serves: runs of which these differ draw other
-        negatives. Empty if none are drawn.
+        Number of draws in a pool, and number of tokens for which it is used. Runs in which these differ draw
+        other negatives. Empty if the model has no negatives.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Negatives:
         if drawn and _least_share(mass) * draws < ROUNDED:
             per_token = drawn * _kept(counts, keep, n_tokens) / shared_by
             per_token *= config.contexts() if config.spec.pairwise else 1
-            # a pool takes time for each word, too: of a short text it may be read more often
+            # making a pool also takes time for each word, so with a short text a pool is read more often
             read = PASSES * max(draws, DRAWS_PER_WORD * len(counts))
             self.tokens_per_pool = max(1, int(read / max(per_token, 1e-9)))
         self.plan = [draws, min(self.tokens_per_pool, max(1, total))] if drawn else []
@@ -108,7 +109,7 @@ class Negatives:
         Parameters
         ----------
         position : int
-            Where the chunk begins in the whole run, counted in tokens through all epochs.
+            Token at which the chunk begins, counted through all epochs.
         """
         if self._pools is None:
             return self._only
@@ -117,7 +118,7 @@ class Negatives:
             for n in (number, min(number + 1, self._last)):
                 if n not in self._drawn:
                     self._drawn[n] = self._drawing.submit(self._pools.pool, n)
-            # a thread that is behind may still begin a chunk of the pool before
+            # a slower thread may still begin a chunk of the previous pool
             for n in [n for n in self._drawn if not number - 1 <= n <= number + 1]:
                 del self._drawn[n]
             pool = self._drawn[number]
@@ -130,21 +131,21 @@ def pool_draws(n_words: int, n_tokens: int) -> int:
 
 
 def plan_of_older(config: ResolvedConfig, n_tokens: int) -> list[int]:
-    """Return the plan of runs whose checkpoints do not have one: a single pool, however many words."""
+    """Return the plan of a run whose checkpoints do not contain one: a single pool for any vocabulary."""
     draws = max(SMALLEST_POOL, min(POOL_DRAWS, n_tokens))
     return [draws, max(1, n_tokens * config.epochs)] if config.negative else []
 
 
 def pool_bytes(n_words: int, n_tokens: int) -> int:
-    """Return the bytes of the pools of a large vocabulary beyond those of one small pool."""
+    """Return how many more bytes the pools of a large vocabulary take than one small pool."""
     if n_words < POOL_DRAWS / 4:
         return 0
-    held = 5  # the order; the draws by words while a pool is made; the pools read before, now and next
+    held = 5  # the order, draws by word while a pool is made, and the previous, current and next pool
     return 4 * held * pool_draws(n_words, n_tokens) + 24 * n_words
 
 
 def _least_share(mass: np.ndarray) -> float:
-    """Return the share of draws of the word that is drawn least, among those that are drawn at all."""
+    """Return the smallest share of draws of a word, among the words that are drawn at all."""
     drawn = mass[mass > 0]
     return float(drawn.min() / drawn.sum()) if len(drawn) else 1.0
 

@@ -1,4 +1,4 @@
-"""Pins the threads of a replica to processors that share a cache, so that their rows stay near.
+"""Pins the threads of a replica to processors that share a cache, so that its rows stay in that cache.
 
 Pinning helps where there are several groups of processors (chiplets, sockets): memory is then allocated on
 the socket of the thread that first writes it, and cache lines move between near cores. Threads are not pinned
@@ -21,7 +21,7 @@ def cpu_groups(threads: Sequence[int], system: Path = SYSTEM) -> list[set[int] |
     Parameters
     ----------
     threads : sequence of int
-        The threads of each replica.
+        Number of threads of each replica.
     system : Path
         Folder in which the system describes its processors.
 
@@ -51,7 +51,7 @@ def pin(cpus: set[int]) -> None:
     """Let the calling thread run on these processors only, if the system allows it."""
     try:
         os.sched_setaffinity(0, cpus)
-    except (AttributeError, OSError):  # a container may forbid it; then it runs where it may
+    except (AttributeError, OSError):  # a container may forbid this; then the thread is not pinned
         pass
 
 

@@ -1,6 +1,4 @@
-"""Which rows each of two threads copies, and how often the copies are merged
-(docs/decisions/004-private-rows.md).
-"""
+"""Chooses rows that two threads copy, and how often they are merged (docs/decisions/004-private-rows.md)."""
 
 from __future__ import annotations
 
@@ -12,8 +10,9 @@ MEETINGS = 48.0
 merges: with more, the summed steps of the threads overshoot."""
 
 DRIFT = 2_000
-"""Tokens that the other thread may read between two merges, with a usual window. The rows of frequent words
-converge within a few thousand tokens, mainly because they are frequent negatives."""
+"""Largest number of tokens that the other thread may read between two merges, with a usual window. The rows
+of frequent words converge within a few thousand tokens, mainly because they are frequent negatives.
+"""
 
 MOST_ROWS = 256
 """Largest number of private rows; the other words are so rare that threads seldom touch a row at the same
@@ -23,7 +22,7 @@ LEAST_SHARE = 2e-4
 """Smallest share of the text for which a word has private rows."""
 
 USUAL_CONTEXTS = 6
-"""Context words of a token with a window of 5, with which the numbers here were measured."""
+"""Number of context words of a token with a window of 5; the numbers in this module were measured with it."""
 
 TOKENS_PER_ROW = 16
 """Smallest number of tokens between merges for each private row, so that merging takes a small share of a
@@ -47,11 +46,11 @@ def private_rows(
     Parameters
     ----------
     counts : ndarray of shape (n_words,), int64
-        Most frequent first.
+        Counts of the words, the most frequent first.
     keep : ndarray of shape (n_words,) or (0,), uint32
         The thresholds of sub-sampling; a token that is dropped touches nothing.
     workers : int
-        Threads.
+        Number of threads.
     predictions : float
         Mean predictions per token: 1, or the context words of a model that predicts from each.
     contexts : float, default 6
@@ -60,8 +59,9 @@ def private_rows(
     Returns
     -------
     n_private : int
-        0 unless there are two workers. If each of three workers moves a row to where it converges, the sum of
-        their steps is three times as long; the error grows with each merge until the run diverges.
+        Number of words with private rows; 0 unless there are two workers. If three workers each moved a row
+        to its point of convergence, the sum of their steps would be three times too long, and the error would
+        grow with each merge until the run diverges.
     merge_every : int
     """
     if workers != 2:
@@ -70,11 +70,11 @@ def private_rows(
     if len(keep):
         touches *= keep / 2.0**32
     shares = touches / max(touches.sum(), 1.0)
-    same_word = float(np.square(shares).sum())  # that two tokens are of one word
-    # with more predictions a token than in the measurements, a word moves as many times farther
+    same_word = float(np.square(shares).sum())  # probability that two tokens are the same word
+    # a word moves farther in proportion to the predictions per token
     meetings = max(1.0, predictions / USUAL_CONTEXTS)
     merge_every = int(min(MEETINGS / max(same_word * meetings, 1e-12), DRIFT / meetings, LONGEST))
-    # rarer words are not worth the merge: threads seldom write to such a row at the same time
+    # rarer words are not worth merging: threads seldom write to such a row at the same time
     frequent = int(np.count_nonzero(shares >= LEAST_SHARE))
     work = merge_every * max(1.0, contexts / USUAL_CONTEXTS)
     affordable = int(work / TOKENS_PER_ROW)

@@ -1,4 +1,4 @@
-"""The record of a run: what config.json contains in addition to the options."""
+"""Makes the record of a run: the content of config.json besides the options."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def recorded(
     fraction : float
         Share of the run that is done.
     interrupted : bool
-        Whether it was cut short.
+        Whether the run was cut short.
     block_tokens : int, optional
-        Tokens of a block, with n-grams.
+        Number of tokens of a block, with n-grams.
     """
     words, weighed = tallies.get("words", 0.0), tallies.get("weighed", 0.0)
     return {

@@ -1,7 +1,7 @@
-"""A replica: one copy of the parameters, and the threads that train it.
+"""Trains a replica: one copy of the parameters, with threads of its own.
 
-It is independent of other replicas. The learning rate and the random numbers for a range of tokens depend
-only on its position in the run and on its seeds, not on which replica trains it or when.
+A replica is independent of other replicas. The learning rate and the random numbers for a range of tokens
+depend only on its position in the run and on its seeds, not on which replica trains it or when.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class TokenRange:
-    """Tokens for a replica to train.
+    """A range of tokens for a replica to train.
 
     Attributes
     ----------
@@ -113,9 +113,10 @@ class Replica:
     model : EmbeddingModel
         Its parameters are updated in place.
     n_tokens : int
-        Tokens of an epoch, of all replicas together, line ends included; sizes and rates depend on it.
+        Number of tokens of an epoch, for all replicas together, line ends included; sizes and rates depend on
+        it.
     threads : int, optional
-        By default ``workers`` of the configuration.
+        Number of threads; by default ``workers`` of the configuration.
     rate : float, default 1
         Factor of the learning rate (see `MergePlan`).
     chunk_tokens : int, optional
@@ -125,7 +126,7 @@ class Replica:
     lines : DocumentLines, optional
         The documents of the text, for a model of documents.
     like : Replica, optional
-        A replica of the same vocabulary and options; constant data are shared with it.
+        A replica with the same vocabulary and options, with which constant data are shared.
     """
 
     def __init__(
@@ -177,7 +178,7 @@ class Replica:
         """
         config = self.config
         contexts = config.contexts()
-        if config.backend == "cython":  # the other has plain Hogwild threads
+        if config.backend == "cython":  # the other case uses plain Hogwild threads
             self.hyper["n_private"], self.hyper["merge_every"] = private_rows(
                 self.model.vocab.counts,
                 self.keep,
@@ -195,7 +196,7 @@ class Replica:
             mass=self.model.noise_mass(),
             keep=self.keep,
             shared_by=shared_by,
-            burst=2 if shared_by == 1 else 1,  # else a fetched row serves several anyway
+            burst=2 if shared_by == 1 else 1,  # otherwise one fetched row is used several times anyway
             row_bytes=4 * int(self.hyper["out_width"][0]),
         )
 
@@ -318,7 +319,7 @@ class Replica:
         return self.model.learnt
 
     def mark(self) -> None:
-        """Keep a copy of the parameters, from which deltas are counted; ``base`` holds it."""
+        """Store a copy of the parameters in ``base``; deltas are differences from it."""
         for name, array in self.parameters.items():
             if name in self.base:
                 self.base[name][:] = array
@@ -340,7 +341,7 @@ class Replica:
         return Delta(scales, codes[:n])
 
     def apply(self, name: str, rows: slice, merged: Delta) -> None:
-        """Set some rows to the result of a merge, which is the new base of deltas.
+        """Set some rows to the result of a merge, which becomes the new base of deltas.
 
         Parameters
         ----------

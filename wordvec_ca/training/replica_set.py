@@ -1,8 +1,8 @@
-"""The replicas of one process: which trains which chunk, and how they merge through shared memory.
+"""Assigns chunks to the replicas of one process, and merges the replicas through shared memory.
 
 Threads of one replica share its parameters; replicas share only the base, the parameters after the last
-merge. When the chunks before a merge are trained, every thread merges a share of the rows. This needs no
-lock, since no two threads touch the same row.
+merge. After the chunks before a merge have been trained, every thread merges a share of the rows. This needs
+no lock, since no two threads touch the same row.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from wordvec_ca.training.pinning import cpu_groups, pin
 from wordvec_ca.training.replica import Replica, Worker
 
 CHUNKS_PER_MERGE = 2
-"""Smallest number of chunks that a thread takes between two merges."""
+"""Smallest number of chunks that a thread trains between two merges."""
 
 SMALLEST_CHUNK = 200
 """Smallest number of tokens of a chunk that is worth a call of the training loop."""
 
 MERGED_ROWS = 4_096
-"""Rows that a thread merges at a time."""
+"""Number of rows that a thread merges at a time."""
 
 
 class Replicas:
@@ -41,7 +41,7 @@ class Replicas:
     model : EmbeddingModel
         The model with the parameters of the first replica; after a merge, all replicas equal it.
     n_tokens : int
-        Tokens of an epoch, line ends included.
+        Number of tokens of an epoch, line ends included.
     rates : ndarray of shape (n_words,), float32, optional
         See `Replica`; only for a single replica.
     lines : DocumentLines, optional
@@ -52,11 +52,11 @@ class Replicas:
     plan : MergePlan
     all : list of Replica
     workers : list of Worker
-        The threads of all of them.
+        The threads of all replicas.
     merges : int
-        Merges so far, in this session.
+        Number of merges so far in this session.
     merge_seconds : float
-        Seconds of the merges.
+        Seconds that the merges took.
     """
 
     def __init__(
@@ -106,17 +106,15 @@ class Replicas:
         return len(self.all)
 
     def _chunk_tokens(self, workers: int) -> int | None:
-        """Return the largest number of tokens of a chunk with which every thread has work between two
-        merges.
-        """
+        """Return the largest size of a chunk, in tokens, that gives every thread work between two merges."""
         if self.plan.replicas == 1:
             return None
         apart = self._n_tokens // self.plan.merges_per_epoch
         return max(SMALLEST_CHUNK, apart // (workers * CHUNKS_PER_MERGE))
 
     def begin(self, position: int) -> None:
-        """Copy the parameters of the first replica to the others, each in its own threads, so that the memory
-        is near them.
+        """Copy the first replica's parameters to the others, each in its own threads, so that memory is
+        local.
 
         Parameters
         ----------
@@ -144,15 +142,15 @@ class Replicas:
     def next(self, chunks: Chunks | StreamedChunks, worker: Worker, *, new: bool = True) -> Chunk | None:
         """Return the chunk that a thread trains next, or None at the limit or the end of the text.
 
-        If each replica has one thread, the i-th chunk is for replica i modulo N, so that a run can be
-        repeated bit for bit; else any replica gets the next chunk.
+        If each replica has one thread, replica i modulo N gets the i-th chunk, so that a run can be repeated
+        bit for bit. Otherwise the next thread that asks gets the next chunk.
 
         Parameters
         ----------
         chunks : Chunks or StreamedChunks
         worker : Worker
         new : bool, default True
-            Whether the thread may begin a chunk for which no other thread waits.
+            Whether the thread may begin a new chunk, not only one that other threads wait for.
         """
         if not self._reproducible or len(self) == 1:
             return chunks.next() if new else None
@@ -201,9 +199,7 @@ class Replicas:
         self.merge_seconds += time.monotonic() - started
 
     def pin(self, worker: Worker) -> None:
-        """Pin the calling thread to the processors near the memory of its replica, if that is known to
-        help.
-        """
+        """Pin the calling thread to processors near the memory of its replica, if that is known to help."""
         cpus = self._cpus[self.all.index(worker.replica)]
         if cpus is not None:
             pin(cpus)

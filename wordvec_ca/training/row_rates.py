@@ -1,4 +1,4 @@
-"""Rows that training moves less than others, or not at all."""
+"""Makes training move some rows less than others, or not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SMALL_CHUNK = 500
-"""Tokens of a chunk if some rows have a lower rate: after each chunk their step is shortened."""
+"""Number of tokens of a chunk if some rows have a lower rate; after each chunk their step is shortened."""
 
 Held = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -40,7 +40,7 @@ class RowRates:
         words = words[self._rates[words] != 1]
         held = self._inputs[words]
         locked = self._places[words] >= 0
-        held[locked] = self._fixed[self._places[words[locked]]]  # another thread may have moved them
+        held[locked] = self._fixed[self._places[words[locked]]]  # another thread may have moved these rows
         return words, held
 
     def after(self, held: Held) -> None:

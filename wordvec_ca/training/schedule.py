@@ -1,4 +1,4 @@
-"""Schedules of a run: sub-sampling, learning rates, the clock."""
+"""Computes sub-sampling, the learning rates and the time of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
     """
     if sample <= 0:
         return np.zeros(0, np.uint32)
-    ratio = sample * vocab.total_count / np.maximum(vocab.counts, 1)  # a given word may have no occurrence
+    ratio = sample * vocab.total_count / np.maximum(vocab.counts, 1)  # a given word may not occur in the text
     keep = np.minimum(np.sqrt(ratio) + ratio, 1.0)
     return np.minimum(np.floor(keep * 2.0**32), 2.0**32 - 1).astype(np.uint32)
 
@@ -36,16 +36,16 @@ class Schedule:
     """
 
     def __init__(self, config: ResolvedConfig, n_tokens: int) -> None:
-        # the default of min_alpha is above a very low alpha: the rate must not rise
+        # the default of min_alpha may be above a very low alpha, but the rate must not rise
         self._alpha, self._min_alpha = config.alpha, min(config.min_alpha, config.alpha)
         self._total = n_tokens * config.epochs
         self._warmup = config.attention_warmup
         self._ratio = config.attention_alpha / config.alpha if config.alpha else 0.0
 
     def fraction(self, position: int) -> float:
-        """Return the share of the run that is done at a token, counted through all epochs.
+        """Return the share of the run that is done at a token, which is counted through all epochs.
 
-        If an epoch is longer than expected, the result stays at the share of its end.
+        If an epoch is longer than expected, the result stays at the share for the end of the epoch.
         """
         return min(1.0, position / self._total) if self._total else 1.0
 
@@ -66,7 +66,7 @@ class Clock:
     """Training time over all sessions of a run, and when the next record is due."""
 
     def __init__(self, before: float) -> None:
-        self._started = time.monotonic() - before  # monotonic: a corrected clock must not change the speed
+        self._started = time.monotonic() - before  # monotonic: the system's clock may be set
         self._recorded = time.monotonic()
 
     @property

@@ -1,4 +1,4 @@
-"""The trainer: threads that take chunks of encoded text, the learning rate, and the tallies."""
+"""Trains a model on one machine: threads take chunks of encoded text and count tallies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from wordvec_ca.training.schedule import Clock
 
 
 class CheckpointWriter(Protocol):
-    """Interface of what writes checkpoints during `Trainer.run`, such as `Checkpointing`."""
+    """Interface of an object that writes checkpoints during `Trainer.run`, such as `Checkpointing`."""
 
     def begin(self, trainer: Trainer) -> None:
         """Start the clock."""
@@ -83,21 +83,21 @@ class Trainer:
         self.history = History()
         self.seconds = 0.0
         self.interrupted = False
-        self.epoch, self.index, self.start = 1, 0, 0  # how far the run is, between two chunks
+        self.epoch, self.index, self.start = 1, 0, 0  # the progress of the run, between two chunks
         self.before_epoch = np.zeros(len(STATS))
         self.reached = 0
 
     def run(self, callbacks: Sequence[Callback] = (), checkpoint: CheckpointWriter | None = None) -> None:
         """Train all epochs, or the remaining ones.
 
-        If a callback returns true, or after ``interrupt``, the run ends early and keeps what was trained.
+        If a callback returns true, or after ``interrupt``, the run ends early; training so far is kept.
 
         Parameters
         ----------
         callbacks : sequence of callable
             Each receives every ``Progress`` record.
         checkpoint : CheckpointWriter, optional
-            When to write checkpoints, and how.
+            Object that writes checkpoints when they are due.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class Trainer:
                     self._report(self.epoch, now, last, self.before_epoch, clock, callbacks)
                     clock.record()
                     last = now
-        except Exception:  # of a callback, or training diverged: leave no thread at work
+        except Exception:  # a callback failed or training diverged: stop all threads
             self.stopping = True
             _join(threads, None)
             raise
@@ -223,11 +223,11 @@ class Trainer:
 
     @property
     def position(self) -> int:
-        """The next token, counted through all epochs, between two chunks."""
+        """Number of the next token to train, counted through all epochs; valid between two chunks."""
         return (self.epoch - 1) * len(self.tokens) + self.start
 
     def interrupt(self) -> None:
-        """End the run after the chunks under way; from a signal handler or another thread."""
+        """End the run after the current chunks. A signal handler or another thread may call this."""
         self.interrupted = self.stopping = True
 
     def _work(self, worker: Worker, chunks: Chunks | StreamedChunks, epoch: int) -> None:
@@ -257,7 +257,7 @@ class Trainer:
         return held_out_loss(self.replica, self.valid, lambda: self.interrupted)
 
     def check_parameters(self) -> None:
-        """Raise a DataError if the parameters are those of a run that has diverged."""
+        """Raise a DataError if the parameters show that training has diverged."""
         fault = sign_of_divergence(self.model)
         if fault:
             raise self._diverged(fault)

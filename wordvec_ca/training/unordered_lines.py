@@ -1,4 +1,4 @@
-"""Lines without an order, such as the items of a basket: each pair counts once, at any distance."""
+"""Trains lines without an order, such as the items of a basket: each pair is used once, at any distance."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 
 def in_random_order(tokens: NDArray[np.int32], seeds: Sequence[int]) -> NDArray[np.int32]:
-    """Return whole lines of a text, each with its distinct tokens once, in random order.
+    """Return the lines of a text, with the distinct tokens of each line in random order.
 
-    A fixed window over such a line covers each pair once if the line is short, and a random choice of pairs
-    if it is long. So the cost is linear in the length of the line.
+    A fixed window over such a line covers each pair once if the line is short, and a random sample of the
+    pairs if it is long. So the cost is linear in the length of the line.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def in_random_order(tokens: NDArray[np.int32], seeds: Sequence[int]) -> NDArray[
     """
     ends = tokens < 0
     lines = np.cumsum(ends, dtype=np.int64)
-    different = np.unique(lines[~ends] << 32 | tokens[~ends])  # by line, then by token
+    different = np.unique(lines[~ends] << 32 | tokens[~ends])  # sort by line, then by token
     line = different >> 32
     rng = np.random.default_rng([*seeds, 0x626167])
     order = np.argsort(line << 32 | rng.integers(1 << 32, size=len(line)))  # ties are too rare to matter

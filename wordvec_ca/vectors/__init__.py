@@ -1,7 +1,7 @@
-"""Word vectors: lookup, similarity, neighbours with intervals, analogies, alignment, search.
+"""Word vectors with methods for lookup, similarity, neighbours, analogies, alignment and search.
 
-Input: vectors in any format (`wordvec_ca.formats`). Output: `KeyedVectors`. The names that a program needs
-to read and write vectors are here, too.
+Input: vectors in any format (`wordvec_ca.formats`). Output: `KeyedVectors`. This package also has the
+functions with which a program reads and writes vectors.
 """
 
 from wordvec_ca.formats import detect_format, format_of_suffix, precision_loss, read_vectors, write_vectors

@@ -1,4 +1,4 @@
-"""Models in one space: the rotation of one model into the space of another, and the mean space of several.
+"""Rotates a model into the space of another, and several models into their mean space.
 
 Two trainings of the same text differ by an arbitrary rotation, so vectors of two models can be compared only
 after one is turned into the space of the other (orthogonal Procrustes: Schönemann 1966; for words in time:
@@ -31,11 +31,11 @@ class Fit:
     Attributes
     ----------
     rotation : ndarray of shape (vector_size, vector_size), float32
-        Orthogonal; vectors of the first model times this are in the space of the second.
+        Orthogonal matrix. Vectors of the first model multiplied by it are in the space of the second.
     words : int
-        Common words.
+        Number of common words.
     fitted : ndarray of shape (words,), bool
-        Which of the common words the rotation was fitted on.
+        For each common word, whether the rotation was fitted on it.
     cosines : ndarray of shape (words,), float32
         Cosine of the two vectors of each common word after rotation.
     """
@@ -60,8 +60,8 @@ def directions(vectors: np.ndarray, *, centred: bool = True) -> np.ndarray:
     vectors : ndarray of shape (n_words, vector_size)
         Zero rows stay zero before centring.
     centred : bool, default True
-        The mean adds the same to all cosines; without it they distinguish words better
-        (Mu & Viswanath 2018).
+        Whether to subtract the mean. It adds the same amount to all cosines; without it they distinguish
+        words better (Mu & Viswanath 2018).
 
     Returns
     -------
@@ -96,13 +96,12 @@ def rotation(moved: np.ndarray, fixed: np.ndarray) -> np.ndarray:
 
 @one_blas_thread
 def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_OUT) -> Fit:
-    """Fit a rotation on the words that agree: those that move most are left out, until the choice no longer
-    changes.
+    """Fit a rotation repeatedly, each time without the words that move most, until these are the same.
 
     Parameters
     ----------
     moved, fixed : ndarray of shape (n_words, vector_size), float32
-        `directions` of the same words.
+        Results of `directions` for the same words.
     left_out : float, default 0.2
         Share of the words that are left out; 0 is plain Procrustes.
 
@@ -138,7 +137,7 @@ def mean_space(models: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarra
     Parameters
     ----------
     models : sequence of ndarray of shape (n_words, vector_size)
-        Rows of the same words in the same order; `directions` of them, or vectors.
+        Vectors of the same words in the same order, or `directions` of them.
 
     Returns
     -------
@@ -173,7 +172,7 @@ def align(
     *,
     left_out: float = LEFT_OUT,
 ) -> tuple[KeyedVectors, Fit]:
-    """Put one model into the space of another: its vectors are turned, and cosines between them stay.
+    """Rotate the vectors of one model into the space of another; cosines within the model do not change.
 
     Parameters
     ----------
@@ -187,9 +186,9 @@ def align(
     Returns
     -------
     aligned : KeyedVectors
-        All words of ``moved``, with their counts; without n-grams.
+        All words of ``moved`` with their rotated vectors and counts, without n-grams.
     fit : Fit
-        How well it fits.
+        The rotation, and how well it fits.
 
     Raises
     ------

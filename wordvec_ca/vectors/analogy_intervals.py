@@ -1,4 +1,4 @@
-"""How sure the answers to an analogy are, from models of resampled text."""
+"""Computes the uncertainty of answers to an analogy from models of resampled text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def analogies(
     restrict_vocab: int | None = None,
     level: float = LEVEL,
 ) -> Neighbours:
-    """Return for each answer to an analogy an interval of its score, and how often it is the first answer.
+    """Return, for each answer to an analogy, an interval of its score, and in how many models it is the
+    first.
 
     Parameters
     ----------
@@ -32,14 +33,14 @@ def analogies(
     method, restrict_vocab
         As in ``vectors.analogy``.
     level : float
-        Level of the intervals.
+        Probability of the intervals.
 
     Returns
     -------
     Neighbours
     """
     rows = [vectors.key_to_index.get(word, -1) for word in (a, b, c)]
-    if min(rows) < 0:  # made of n-grams, which resampled models do not have
+    if min(rows) < 0:  # a vector from n-grams, which resampled models do not have
         return Neighbours([Neighbour(word, score) for word, score in found], 0)
 
     def scores(model: KeyedVectors) -> np.ndarray:

@@ -5,10 +5,10 @@ their choice is approximate.
 
 An index is a folder::
 
-    index.json          of which vectors: number, size and digest; the settings; the digest of the other file
+    index.json          number, size and digest of the vectors; the settings; the digest of the other file
     lists.safetensors   the inverted file; memory-mapped
 
-Indexes of format 2 have a graph instead (``graph``); they are read.
+Indexes of format 2, which have a graph instead (``graph``), can still be read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FILES = {RECORD, LISTS, GRAPH}
 """Files of an index; a folder with any other file is never replaced."""
 
 FORMAT = 3
-"""Format of an index. Format 2 had a graph, format 1 a graph without a digest."""
+"""Version of the index format. Format 2 had a graph, format 1 a graph without a digest."""
 
 PROBES = 64
 LARGEST_PROBES = LARGEST_EXPANSION = 100_000
@@ -55,9 +55,9 @@ class Recall(NamedTuple):
     share : float
         Share of the exact nearest neighbours that is found.
     queries, topn : int
-        Number of queries, and of neighbours of each.
+        Number of queries, and of neighbours per query.
     exact_seconds, approximate_seconds : float
-        Mean time of a query.
+        Mean time of a query by either search.
     """
 
     share: float
@@ -75,7 +75,7 @@ class ApproximateNeighbours:
     vectors : ndarray of shape (n_rows, vector_size)
         The rows; float32 or float16, possibly memory-mapped.
     candidates : InvertedFile or Graph
-        What finds candidates among them.
+        Object that finds candidates among the rows.
     words : list of str, optional
         The word of each row, for `most_similar`.
     """
@@ -88,7 +88,7 @@ class ApproximateNeighbours:
         self._candidates = candidates
 
     def __len__(self) -> int:
-        """Return the number of rows that can be found: those with a direction."""
+        """Return the number of rows that can be found, that is, rows with a direction."""
         return len(self._candidates)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,23 +115,23 @@ class ApproximateNeighbours:
         Parameters
         ----------
         vectors : ndarray of shape (n_rows, vector_size)
-            Rows of zeros, and those with NaN or infinity, are never found.
+            Rows to index. Rows of zeros and rows with NaN or infinity are never found.
         folder : path-like
             Folder to create; an older index in it is replaced when the new one is complete.
         words : list of str, optional
             The word of each row.
         probes : int
-            Lists that a search reads, of about four times the square root of the number of rows. More give
-            better recall, but take longer.
+            Number of lists that a search reads; there are about four times the square root of the number of
+            rows. More lists give better recall, but take longer.
         workers : int, optional
-            Threads; by default one per usable processor. The index does not depend on them.
+            Number of threads; by default one per usable processor. It does not affect the index.
         progress : callable, optional
-            Called with the work that is done and with that in all, in proportion to the time.
+            Called with the work done so far and the total work, both in proportion to the time.
 
         Raises
         ------
         DataError
-            There are no vectors with a direction, or the folder holds something else.
+            No vector has a direction, or the folder contains files that are not of an index.
         """
         if not 1 <= probes <= LARGEST_PROBES:
             raise ValueError(f"probes is {probes}, but must be from 1 to {LARGEST_PROBES:,}")
@@ -155,21 +155,21 @@ class ApproximateNeighbours:
     def load(
         cls, folder: str | os.PathLike[str], vectors: np.ndarray, *, words: list[str] | None = None
     ) -> Self:
-        """Open an index; its file is memory-mapped, and read once to compare it with its digest.
+        """Open an index. Its file is memory-mapped, and read once to check its digest.
 
         Parameters
         ----------
         folder : path-like
-            What `build` made.
+            Folder that `build` made.
         vectors : ndarray of shape (n_rows, vector_size)
-            The rows that it was built with.
+            The rows that the index was built with.
         words : list of str, optional
             The word of each row.
 
         Raises
         ------
         DataError
-            The folder is not an index, or it is damaged or of other vectors.
+            The folder is not an index, or the index is damaged or was built for other vectors.
         ImportError
             The index is of format 2, and usearch is not installed.
         """
@@ -203,7 +203,7 @@ class ApproximateNeighbours:
                 f"{place / RECORD} is damaged: {setting} is {value!r:.40}, not a number from 1 to "
                 f"{largest:,}: make the index again with cawv index"
             )
-        # usearch trusts the links of a graph: a wrong one leads it out of its memory
+        # usearch does not check the links of a graph: a wrong one would make it read other memory
         if _digest_of_file(place / name) != record.get(digest):
             raise DataError(f"{place / name} is damaged: make it again with cawv index")
         reader = InvertedFile if name == LISTS else Graph
@@ -214,14 +214,14 @@ class ApproximateNeighbours:
         return cls(vectors, candidates, words)
 
     def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and their exact cosines, best first, of equal ones the lower row first.
+        """Return rows and their exact cosines, best first; of equal cosines, the lower row first.
 
         Parameters
         ----------
         direction : ndarray of shape (vector_size,)
             The query; its length does not matter.
         topn : int
-            How many at most.
+            Largest number of rows.
         """
         target = unit(direction)
         if topn < 1 or not len(self) or not target.any() or not np.isfinite(target).all():
@@ -248,16 +248,16 @@ class ApproximateNeighbours:
         return [(self.words[row], float(cosine)) for row, cosine in zip(rows, cosines, strict=True)]
 
     def recall(self, *, queries: int = 200, topn: int = 10, seed: int = 1) -> Recall:
-        """Compare with an exact search, for random rows as queries.
+        """Compare the search with an exact one, with random rows as queries.
 
         Parameters
         ----------
         queries : int
             Number of queries.
         topn : int
-            Neighbours of each.
+            Number of neighbours of each query.
         seed : int
-            Seed of the choice.
+            Seed of the random choice of queries.
         """
         chosen = np.random.default_rng(seed).permutation(len(self.vectors))[: max(1, queries)]
         targets = np.asarray(self.vectors[np.sort(chosen)], dtype=np.float32)
@@ -267,7 +267,7 @@ class ApproximateNeighbours:
         began = time.perf_counter()
         best = np.full((len(targets), topn), -np.inf, np.float32)
         best_rows = np.full((len(targets), topn), -1)
-        for rows in row_blocks(self.vectors):  # of ten million rows no table of all scores fits into memory
+        for rows in row_blocks(self.vectors):  # a table of all scores may not fit into memory
             block = np.asarray(self.vectors[rows], dtype=np.float32)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 scores = targets @ block.T / lengths(block)
@@ -291,7 +291,7 @@ class ApproximateNeighbours:
 
 
 def _digest(vectors: np.ndarray) -> str:
-    """Return a digest that identifies the vectors: of their shape, and of rows at equal distances."""
+    """Return a digest that identifies vectors by their shape and a sample of rows at equal distances."""
     step = max(1, len(vectors) // _SAMPLE)
     digest = hashlib.blake2b(repr((vectors.shape, str(vectors.dtype))).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(vectors[::step]).tobytes())

@@ -1,4 +1,4 @@
-"""Products of many stored rows with a few queries, at the speed of memory.
+"""Multiplies many stored rows with a few queries, as fast as memory can be read.
 
 BLAS is not used: its threads busy-wait for each other, and while another program ran, one product of blocks
 of some MB took 20 times as long. One thread reads a row about as fast as two.
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK_ROWS = 8192
-"""Rows of a block that stays in the cache while several queries are multiplied with it."""
+"""Number of rows of a block, which stays in the cache while several queries are multiplied with it."""
 
 
 def row_products(
@@ -32,7 +32,7 @@ def row_products(
     Raises
     ------
     ValueError
-        If the dtype of ``rows`` is another one, or shapes do not fit.
+        If ``rows`` has another dtype, or shapes do not fit.
     """
     n_queries, size = queries.shape
     if rows.ndim != 2 or rows.shape[1] != size or out.shape != (n_queries, len(rows)):

@@ -11,7 +11,7 @@ from wordvec_ca.errors import DataError
 
 
 class Graph:
-    """A graph over the rows of a matrix; it is only read, by :meth:`load`.
+    """A graph over the rows of a matrix. It can be loaded, but not built.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ class Graph:
         ----------
         path : path-like
         shape : tuple of int
-            Of the matrix.
+            Shape of the matrix.
         expansion : int
-            Half of the candidates that a search examines.
+            Half of the number of candidates that a search examines.
 
         Raises
         ------
         DataError
-            The file is damaged, or of a matrix of another shape.
+            The file is damaged, or belongs to a matrix of another shape.
         ImportError
             usearch is not installed.
         """
@@ -69,7 +69,7 @@ class Graph:
         target : ndarray of shape (vector_size,), float32
             The query.
         n : int
-            How many.
+            Number of rows.
         """
         return np.asarray(self._graph.search(target, n, threads=1).keys, dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Products of rows stored as float16 with a few float32 queries, without a float32 copy of the rows."""
+"""Multiplies rows stored as float16 with a few float32 queries, without a float32 copy of the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 def half_products(rows: NDArray[np.float16], queries: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """Fill ``out[i, j] = <queries[i], rows[j]>``; shapes as in :mod:`wordvec_ca.vectors.dot_products`."""
-    # The bits of a half, moved into those of a float, are the number times 2^-112, subnormal ones too.
+    # The bits of a float16, moved to those of a float32, give the number times 2^-112, also for subnormals.
     _half_products(rows.view(np.uint16), queries * np.float32(2.0**112), out)
 
 

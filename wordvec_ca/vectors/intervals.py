@@ -1,10 +1,10 @@
-"""Uncertainty of neighbours: intervals and agreement, from models of resampled text.
+"""Computes the uncertainty of neighbours, as intervals and agreement, from models of resampled text.
 
 An interval predicts the result of one run on other text of the same kind and size. The spread of the
-resampled models estimates the variation of a run between texts; it counts twice, for the text of the model
-and for the other text. Cosines of the published vectors are mostly above the interval, for two reasons: a
-mean of models has less noise, and noise makes cosines smaller; and neighbours were selected because they are
-near in this text.
+resampled models estimates how much a run varies between texts. It is counted twice: for the model's text and
+for the other text. Cosines of the published vectors are mostly above the interval, for two reasons: a mean of
+models has less noise, and noise makes cosines smaller; and neighbours were selected because they are near in
+this text.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from wordvec_ca.files import data_frame, html_table
 from wordvec_ca.tables import Resamples
 
 LEVEL = 0.9
-"""Probability of an interval, by default."""
+"""Default probability of an interval."""
 
 COVERAGE = (0.82, 0.92)
 """Share of the intervals of ``LEVEL`` that contain the cosine of another run: least and greatest value over
-bands of frequency and texts of 1 to 10 million words (docs/measurements/resamples.md). It is least for the
-nearest words of frequent words in short texts, which were selected because their cosine was high."""
+bands of frequency and texts of 1 to 10 million words (docs/measurements/resamples.md). The share is smallest
+for the nearest words of frequent words in short texts, since these were selected for their high cosine.
+"""
 
 WIDENING = 2**0.5
 """Standard deviation of the difference between two runs on different texts, in units of that of one run;
@@ -42,7 +43,7 @@ class Neighbour(NamedTuple):
         Interval of the score in one run on other text; nan if the model was not trained with resamples. For
         the nearest words of frequent words, 82 to 89 % of the 90 % intervals contained it, see ``COVERAGE``.
     agreement : int
-        Number of resampled models in which the word is found too.
+        Number of resampled models in which the word is also found.
     """
 
     word: str
@@ -52,7 +53,7 @@ class Neighbour(NamedTuple):
     agreement: int = 0
 
     def __repr__(self) -> str:
-        """Leave out interval and agreement where they are not known."""
+        """Leave out interval and agreement if they are not known."""
         sure = f", low={self.low!r}, high={self.high!r}, agreement={self.agreement}"
         return f"Neighbour(word={self.word!r}, score={self.score!r}{'' if np.isnan(self.low) else sure})"
 
@@ -64,7 +65,7 @@ class Neighbours(list[Neighbour]):
     ----------
     rows : sequence of Neighbour
     models : int
-        Resampled models; 0 if there are none.
+        Number of resampled models.
     """
 
     def __init__(self, rows: Sequence[Neighbour], models: int) -> None:
@@ -91,12 +92,12 @@ class Neighbours(list[Neighbour]):
         return [(one.word, f"{one.score:.3f}", *self._sureness(one)) for one in self]
 
     def _sureness(self, one: Neighbour) -> tuple[str, ...]:
-        """Return interval and agreement as text; nothing without resampled models."""
+        """Return interval and agreement as text; an empty tuple without resampled models."""
         return (shown_interval(one.low, one.high), f"{one.agreement}/{self.models}") if self.models else ()
 
 
 def shown_interval(low: float, high: float) -> str:
-    """Return an interval for people, nothing if it is not known."""
+    """Return an interval as text, empty if it is not known."""
     return f"[{low:.2f}, {high:.2f}]" if np.isfinite(low) else ""
 
 
@@ -147,7 +148,7 @@ def interval_of_difference(
     Parameters
     ----------
     first, second : sequence of float
-        Results of two or more resampled models of each.
+        Results of two or more resampled models of the first and of the second model.
     level : float
         Probability, above 0 and below 1.
     """
@@ -160,7 +161,7 @@ def interval_of_difference(
 
 
 class Resampled(Protocol):
-    """Interface of vectors for `judged`. `KeyedVectors` implements it, but imports this module."""
+    """Interface of vectors for `judged`. `KeyedVectors`, which implements it, imports this module."""
 
     resamples: Resamples | None
 
@@ -198,7 +199,7 @@ def judged(
     scores : callable
         Runs the same search with a resampled model, and returns the scores of its first words.
     among : int
-        A word is found again if it is among this many nearest.
+        A resampled model finds a word again if it is among this many nearest.
     left_out : set of int
         Rows to exclude.
     level : float

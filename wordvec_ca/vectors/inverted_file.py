@@ -1,9 +1,9 @@
-"""An inverted file: rows in lists, and in each list the rows that are nearest to one centre.
+"""An inverted file: lists of rows, where each list contains the rows nearest to one centre.
 
 A search reads the lists whose centres are nearest to the query (Jégou, Douze & Schmid 2011, section IV.A,
 with whole vectors instead of codes). The centres are those of k-means, learnt in batches (Sculley 2010).
 
-The file is one of safetensors::
+The file is in the safetensors format::
 
     rows        I64 (n_rows,)               the row of the matrix at each place
     starts      I64 (n_lists + 1,)          the place at which each list begins, and the end of the last
@@ -28,10 +28,10 @@ from wordvec_ca.tables import one_blas_thread, row_blocks
 from wordvec_ca.vectors.neighbours import highest, lengths
 
 ROWS_PER_CENTRE = 64
-"""Rows from which each centre is learnt, on average."""
+"""Mean number of rows from which each centre is learnt."""
 
 LEARNING = 3
-"""Times that a row takes longer when the centres learn from it than when it is put into a list."""
+"""How many times longer it takes to learn centres from a row than to assign a row to a list."""
 
 BATCH_ROWS = 8192
 SEED = 1
@@ -43,13 +43,13 @@ class InvertedFile:
     Parameters
     ----------
     arrays : dict of str to ndarray
-        Those of the file.
+        The arrays in the file, by name.
     probes : int
-        Lists that a search reads at least.
+        Smallest number of lists that a search reads.
     """
 
     def __init__(self, arrays: dict[str, np.ndarray], probes: int) -> None:
-        # slices of a memmap would cost more than the products of a list
+        # slicing a np.memmap would take longer than the products of a list
         self._arrays = {name: np.asarray(array) for name, array in arrays.items()}
         self._probes = probes
         self._sizes = np.diff(self._arrays["starts"])
@@ -70,12 +70,12 @@ class InvertedFile:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], shape: tuple[int, int], probes: int) -> InvertedFile:
-        """Memory-map the lists of a matrix of this shape.
+        """Memory-map the lists made for a matrix of this shape.
 
         Raises
         ------
         DataError
-            The file is damaged, or of a matrix of another shape.
+            The file is damaged, or belongs to a matrix of another shape.
         """
         arrays, _ = map_tensors(path)
         try:
@@ -107,10 +107,10 @@ class InvertedFile:
         target : ndarray of shape (vector_size,), float32
             The query, of length one.
         n : int
-            How many; as many lists are read as have so many rows.
+            Number of rows. Lists are read until they have so many rows.
         """
         arrays = self._arrays
-        # in the order of the distances from the centres
+        # ordered by the distance of the centres
         nearest = np.argsort(self._half_squares - arrays["centres"] @ target)
         ends = np.cumsum(self._sizes[nearest])
         n_read = min(max(self._probes, int(np.searchsorted(ends, n)) + 1), len(nearest))
@@ -133,7 +133,7 @@ def write(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Make lists of the rows that have a direction, and write them.
+    """Assign the rows that have a direction to lists, and write the lists.
 
     There are four times as many lists as the square root of the number of rows, so that a search compares the
     query with about as many centres as rows. The file does not depend on the number of threads.
@@ -144,14 +144,14 @@ def write(
         float32 or float16, possibly memory-mapped.
     path : path-like
     workers : int, optional
-        Threads; by default one per usable processor.
+        Number of threads; by default one per usable processor.
     progress : callable, optional
-        Called with the work that is done and with that in all, in proportion to the time.
+        Called with the work done so far and the total work, both in proportion to the time.
 
     Raises
     ------
     DataError
-        No row has a direction: all are zeros, or have NaN or infinity.
+        No row has a direction: all are zero or contain NaN or infinity.
     OSError
         The file cannot be written.
     """
@@ -162,7 +162,7 @@ def write(
     if not len(usable):
         raise DataError("there is nothing to index: all vectors are zeros, or have NaN or infinity")
     n_lists = max(1, min(4 * isqrt(len(usable)), len(usable) // 16))
-    batch = max(BATCH_ROWS, 2 * n_lists)  # the first one has to contain all centres
+    batch = max(BATCH_ROWS, 2 * n_lists)  # the first batch must contain all centres
     n_drawn = max(1, ROWS_PER_CENTRE * n_lists // batch) * batch
     drawn = np.random.default_rng(SEED).permutation(usable)[:n_drawn]
     total, done = LEARNING * len(drawn) + len(usable), 0
@@ -205,13 +205,13 @@ def write(
 
 
 def _usable(vectors: np.ndarray, rows: slice) -> np.ndarray:
-    """Return those of the rows that have a direction."""
+    """Return the numbers of the rows that have a direction."""
     norms = lengths(np.asarray(vectors[rows], dtype=np.float32))
     return np.flatnonzero((norms > 0) & np.isfinite(norms)) + rows.start
 
 
 def _directions(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the rows as float32 vectors of length one."""
+    """Return the rows, scaled to length one, as float32."""
     block = np.asarray(vectors[rows], dtype=np.float32)
     directions: np.ndarray = (block / lengths(block)[:, np.newaxis]).astype(np.float32, copy=False)
     return directions

@@ -47,14 +47,14 @@ class KeyedVectors(Lookup):
     words : sequence of str
         Distinct words; by convention the most frequent first.
     vectors : array_like of shape (n_words, vector_size)
-        One row for each word; a float32 array, also a read-only memory map, is used as it is, others are
-        converted.
+        One row for each word. A float32 array, also a read-only memory map, is used without a copy; other
+        types are converted.
     counts : array_like of shape (n_words,), optional
         Occurrences of each word in the corpus.
     metadata : mapping, optional
         The record of the training run (``config.json`` of a model directory).
     ngrams : NgramVectors, optional
-        Rows of n-grams, of which vectors for other words are made.
+        Rows of n-grams, from which vectors of other words are computed.
     attention : callable, optional
         Returns the weight of each word in an attention model, shape (n_words,); called at the first use.
     resamples : Resamples, optional
@@ -67,7 +67,7 @@ class KeyedVectors(Lookup):
     Attributes
     ----------
     vectors : ndarray of shape (n_words, vector_size), float32
-        Not to be changed in place: norms are computed once.
+        Must not be changed in place, since norms are computed only once.
     index_to_key : list of str
     key_to_index : dict of str to int
     vector_size : int
@@ -84,7 +84,7 @@ class KeyedVectors(Lookup):
     Raises
     ------
     DataError
-        The shapes do not fit, or a word repeats (noticed at the first lookup).
+        The shapes do not fit, or a word repeats (detected at the first lookup).
 
     Notes
     -----
@@ -168,7 +168,7 @@ class KeyedVectors(Lookup):
     def __getattr__(self, name: str) -> Any:
         if name in _RENAMED:
             raise AttributeError(f"KeyedVectors has no {name!r}; use {_RENAMED[name]}")
-        if name == "attention":  # what the property raises is an AttributeError, which brings Python here
+        if name == "attention":  # Python calls this because the property raised an AttributeError
             raise NoAttentionError(NO_ATTENTION)
         raise AttributeError(f"'KeyedVectors' object has no attribute {name!r}")
 
@@ -195,7 +195,7 @@ class KeyedVectors(Lookup):
         return self._directions.highest(scores, topn, left_out)
 
     def _best(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[tuple[str, float]]:
-        """Return the ``topn`` highest scores with their words."""
+        """Return the words with the ``topn`` highest scores, and the scores."""
         rows = self.highest(scores, topn, left_out)
         self._keep_rows(rows)
         return ScoredWords((self.index_to_key[row], float(scores[row])) for row in rows)
@@ -236,12 +236,12 @@ class KeyedVectors(Lookup):
         positive, negative : str, int, ndarray, (key, weight), or a sequence of those
             Words, rows or vectors that are added and subtracted; a weight replaces 1 or -1.
         topn : int or None
-            Number of neighbours; None for the cosines of all words.
+            Number of neighbours; None returns the cosines of all words.
         restrict_vocab : int, optional
-            Search only this many words from the front.
+            Search only this many of the first words.
         indexer : object, optional
-            Object that searches instead, such as an ``ApproximateNeighbours``: its ``most_similar(vector,
-            n)`` returns words and scores. Not used if ``topn`` is None.
+            Object that does the search, such as an ``ApproximateNeighbours``: its ``most_similar(vector, n)``
+            returns words and scores. It is not used if ``topn`` is None.
 
         Returns
         -------
@@ -283,7 +283,7 @@ class KeyedVectors(Lookup):
         topn : int
             How many neighbours.
         restrict_vocab : int, optional
-            Search only this many words from the front.
+            Search only this many of the first words.
         level : float, default 0.9
             Probability that an interval contains the cosine of one run on other text of the same kind and
             size.
@@ -306,7 +306,7 @@ class KeyedVectors(Lookup):
         found = self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
         assert isinstance(found, list)
         row = self._row_of(word) if isinstance(word, str) else int(word)
-        if row < 0:  # made of n-grams, which resampled models do not have
+        if row < 0:  # a vector from n-grams, which resampled models do not have
             return Neighbours([Neighbour(neighbour, score) for neighbour, score in found], 0)
 
         def scores(model: KeyedVectors) -> np.ndarray:
@@ -425,18 +425,18 @@ class KeyedVectors(Lookup):
         method: str = "add",
         restrict_vocab: int | None = None,
     ) -> list[tuple[str, float]]:
-        """Return the words that are to ``c`` as ``b`` is to ``a``.
+        """Return the answers to the analogy: ``a`` is to ``b`` as ``c`` is to what?
 
         Parameters
         ----------
         a, b, c : str
             For instance ``'man', 'king', 'woman'``.
         topn : int
-            How many answers.
+            Number of answers.
         method : {'add', 'mul'}
             3CosAdd (``most_similar``) or 3CosMul (``most_similar_cosmul``), Levy & Goldberg 2014.
         restrict_vocab : int, optional
-            Search only this many words from the front.
+            Search only this many of the first words.
 
         Returns
         -------
@@ -476,7 +476,7 @@ class KeyedVectors(Lookup):
         Returns
         -------
         int
-            How many words were written.
+            Number of words written.
         """
         if fold_attention is None:
             fold_attention = self.folds_attention(format or format_of_suffix(path))
@@ -499,7 +499,7 @@ class KeyedVectors(Lookup):
 
     @property
     def table(self) -> VectorTable:
-        """All data of the words, in the form that writers of formats take."""
+        """All data of the vectors, as the table that writers of formats accept."""
         return VectorTable(
             words=self.index_to_key,
             vectors=self.vectors,
@@ -565,7 +565,7 @@ class KeyedVectors(Lookup):
             Also write ``word count`` lines there.
         binary : bool
         write_header : bool
-            Only for text.
+            Whether to write the header line; only for text.
 
         Raises
         ------

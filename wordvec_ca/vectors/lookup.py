@@ -1,4 +1,4 @@
-"""Words and the rows of their vectors: from a word or a row number to a vector, a count or a mean."""
+"""Looks up vectors, counts and means by words or row numbers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ DERIVED = {"key_to_index", "_directions", "_first_rows"}
 """Names of attributes that are computed at their first use."""
 
 MANY_WORDS, FEW_LOOKUPS = 100_000, 10
-"""With more than MANY_WORDS words, the first FEW_LOOKUPS lookups search the list: a search of 1.6 million
-words takes .03 s, building their dictionary 1 s."""
+"""With more than MANY_WORDS words, the first FEW_LOOKUPS lookups search the list of words: for 1.6 million
+words, a search takes .03 s, but building the dictionary takes 1 s.
+"""
 
 KEPT_ROWS = 1_000
-"""Largest number of rows of a search that are remembered; more of them are a table, not an answer."""
+"""Largest number of rows of a search result that are remembered."""
 
 Key: TypeAlias = "str | int | np.integer[Any]"
 
 
 def _forms(word: str) -> list[str]:
-    """Return a word as it is, and in the normal forms of Unicode, in which it looks the same."""
+    """Return a word unchanged, and in the normal forms of Unicode, which look the same."""
     return [word] if word.isascii() else [word, normalize("NFC", word), normalize("NFD", word)]
 
 
@@ -37,10 +38,12 @@ class UnknownWordError(DataError, KeyError):
     """A word has no vector. Both a ``DataError`` and a ``KeyError``."""
 
     hint: Callable[[], str] = staticmethod(str)
-    """Returns the rest of the message; called only when the message is shown, since it takes a while."""
+    """Function that returns the rest of the message. It is slow, so it is called only when the message is
+    shown.
+    """
 
     def __str__(self) -> str:
-        return f"{self.args[0]}{self.hint()}"  # KeyError would show the repr
+        return f"{self.args[0]}{self.hint()}"  # KeyError would show the message's repr
 
     def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
         """Pickle the error with its complete message."""
@@ -58,7 +61,7 @@ class NoAttentionError(DataError, AttributeError):
 
 
 class AttentionArray(np.ndarray):  # type: ignore[type-arg]
-    """An array whose error, if it is called like a function, explains how to use it."""
+    """An array that raises a helpful error if it is called like a function."""
 
     def __call__(self, *args: object, **options: object) -> Never:
         """Raise a TypeError that shows what to write instead."""
@@ -70,7 +73,7 @@ class AttentionArray(np.ndarray):  # type: ignore[type-arg]
 
 
 class _FirstRows:
-    """The rows of the first few words that are looked up, found without a dictionary of all words."""
+    """Finds the rows of the first few words that are looked up, without a dictionary of all words."""
 
     def __init__(self, words: list[str]) -> None:
         self._words = words
@@ -78,7 +81,7 @@ class _FirstRows:
         self._left = FEW_LOOKUPS
 
     def find(self, word: str) -> int | None:
-        """Return the row of a word, -1 if it has none, or None if the dictionary should be built."""
+        """Return the row of a word, -1 if it has no row, or None if the dictionary should now be built."""
         if word not in self._rows:
             if not self._left:
                 return None
@@ -170,14 +173,15 @@ class Lookup:
 
     @cached_property
     def attention(self) -> np.ndarray:
-        """How much attention each word draws, shape (n_words,), float32; `attends` tells if there is any.
+        """The weight of each word in attention, shape (n_words,), float32; check `attends` first.
 
-        An average token has 1. Computed at the first use; see `wordvec_ca.tables.mean_attention`.
+        The weight of an average token is 1. Computed at the first use; see
+        `wordvec_ca.tables.mean_attention`.
 
         Raises
         ------
         NoAttentionError
-            The vectors are not of an attention model; it is an ``AttributeError``, so that ``getattr`` with
+            The vectors are not of an attention model. This is an ``AttributeError``, so that ``getattr`` with
             a default works.
         DataError
             The files of the attention are missing or damaged.
@@ -207,12 +211,12 @@ class Lookup:
         return parts if parts and parts[-1].end == self.vector_size else ()
 
     def part(self, name: str) -> Self:
-        """Return one part of the vectors, as ``"near"`` for syntax and ``"far"`` for topics.
+        """Return one part of the vectors, such as ``"near"`` for syntax or ``"far"`` for topics.
 
         Parameters
         ----------
         name : str
-            As in ``cawv train --parts near:2,far``.
+            Name of the part, as in ``cawv train --parts near:2,far``.
 
         Returns
         -------
@@ -276,11 +280,11 @@ class Lookup:
 
     @cached_property
     def _first_rows(self) -> _FirstRows | None:
-        """Rows found without the dictionary, if there are too many words to build it for a few lookups."""
+        """Finder of rows without a dictionary, if there are too many words to build one for a few lookups."""
         return _FirstRows(self.index_to_key) if len(self.index_to_key) > MANY_WORDS else None
 
     def _row_of(self, word: str) -> int:
-        """Return the row of a word exactly as it is written, or -1."""
+        """Return the row of a word with exactly this spelling, or -1."""
         if "key_to_index" not in self.__dict__ and self._first_rows is not None:
             row = self._first_rows.find(word)
             if row is not None:
@@ -313,7 +317,7 @@ class Lookup:
     def _row(self, key: object) -> int:
         """Return the row of a word or row number, or -1."""
         if isinstance(key, str):
-            # one that is not there may be in the other normal form of Unicode
+            # an unknown word may have a row in the other normal form of Unicode
             return next((row for form in _forms(key) if (row := self._row_of(form)) >= 0), -1)
         if isinstance(key, (int, np.integer)) and 0 <= key < len(self):
             return int(key)
@@ -371,13 +375,13 @@ class Lookup:
         return result
 
     def known_form(self, word: str) -> str | None:
-        """Return the form of a word that has a vector: as written, else in lower case, else None.
+        """Return a word as written if it has a vector, else in lower case if that has one, else None.
 
-        A word with a vector only from its n-grams is lower-cased if the model was trained on lower-cased
+        A word whose vector comes only from n-grams is lower-cased if the model was trained on lower-cased
         text.
 
         Evaluation sets and queries are looked up in this way, since most models are trained on lower-cased
-        text. The methods of this class take a word as it is written, as gensim's do.
+        text. The methods of this class use a word exactly as it is written, as gensim's do.
         """
         forms = [*_forms(word), *_forms(word.lower())]
         known = next((form for form in forms if self._row_of(form) >= 0), None)
@@ -394,7 +398,7 @@ class Lookup:
         Raises
         ------
         KeyError
-            The attribute is unknown, or these vectors came without counts.
+            The attribute is unknown, or these vectors have no counts.
         """
         row = self.get_index(key)
         if attr != "count":
@@ -406,7 +410,8 @@ class Lookup:
         return int(self.counts[row])
 
     def close_spellings(self, word: str, n: int = 3) -> list[str]:
-        """Return up to ``n`` known words that are spelled like ``word``, other capitals first.
+        """Return up to ``n`` known words with a similar spelling; words that differ only in capitals come
+        first.
 
         Only words that share the first letter and are of similar length, and among them the most frequent,
         are compared, so that this stays quick for a million words.
@@ -418,7 +423,7 @@ class Lookup:
         candidates = []
         for other in self.index_to_key:
             if not isinstance(other, str):
-                continue  # of a graph or a log
+                continue  # for example a node of a graph, or an item of a log
             if abs(len(other) - len(word)) <= 2 and other[:1] == word[:1]:
                 candidates.append(other)
                 if len(candidates) == 5000:
@@ -439,11 +444,11 @@ class Lookup:
         Parameters
         ----------
         keys : sequence of str, int or ndarray
-            Words, rows, or vectors (taken as they are).
+            Words, row numbers, or vectors (used unchanged).
         weights : sequence of float, optional
-            One for each key; 1 by default.
+            One weight for each key; 1 by default.
         pre_normalize, post_normalize : bool
-            Whether words' vectors are scaled to unit length before, and the mean after.
+            Whether vectors of words are scaled to unit length before averaging, and the mean afterwards.
         ignore_missing : bool
             Skip unknown words instead of raising an error.
 
@@ -455,7 +460,7 @@ class Lookup:
         Raises
         ------
         ValueError
-            There are no keys, or not one weight for each.
+            There are no keys, or the number of weights differs.
         UnknownWordError
             A word is unknown and ``ignore_missing`` is false.
         """

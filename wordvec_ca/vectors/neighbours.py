@@ -1,4 +1,4 @@
-"""Exact search: cosines of all vectors with one direction, block by block, and the highest of them."""
+"""Searches exactly: computes the cosines of all vectors with one direction, and finds the highest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wordvec_ca.tables import row_blocks, show_word
 
 
 def lengths(block: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of each row; in float64 where a float32 square over- or underflows."""
+    """Return the Euclidean length of each row, computed in float64 where float32 would over- or underflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", block, block, dtype=np.result_type(block, np.float32))
         found = np.sqrt(squares)
@@ -45,7 +45,7 @@ class ScoredWords(list[tuple[str, float]]):
     """A list of words and scores, best first, which a notebook shows as a table with bars."""
 
     def _repr_html_(self) -> str:
-        """Return the table; bars begin at 0, and the longest is that of the highest score."""
+        """Return the table. Bars begin at 0, and the highest score has the longest bar."""
         most = max((score for _, score in self), default=0.0)
         rows = [
             (rank, str(word), Bar(score, score / most if most > 0 else 0.0))
@@ -66,7 +66,8 @@ class Directions:
     words : list of str
         The word of each row, for messages.
     vectors : ndarray of shape (n_words, vector_size)
-        Not to be changed in place: norms are computed once. Results are in its precision, float32 at least.
+        Must not be changed in place, since norms are computed only once. Results have its precision, at least
+        float32.
     """
 
     def __init__(self, words: list[str], vectors: np.ndarray) -> None:
@@ -75,7 +76,7 @@ class Directions:
         self._dtype = np.result_type(vectors, np.float32)
 
     def of(self, vectors: np.ndarray) -> bool:
-        """Return whether these are the directions of this very matrix."""
+        """Return whether these are the directions of this same matrix object."""
         return self._vectors is vectors
 
     @cached_property
@@ -88,7 +89,7 @@ class Directions:
         return norms
 
     def _warn_of_nonfinite(self, norms: np.ndarray) -> None:
-        """Warn once if vectors hold NaN or infinity."""
+        """Warn once if vectors contain NaN or infinity."""
         bad = np.flatnonzero(~np.isfinite(norms))
         if len(bad):
             warnings.warn(
@@ -121,7 +122,7 @@ class Directions:
                 block = self._vectors[rows]
                 if first:
                     norms[rows] = lengths(block)
-                # not by BLAS, see `wordvec_ca.vectors.dot_products`
+                # not with BLAS, see `wordvec_ca.vectors.dot_products`
                 np.einsum("ij,j->i", block, direction, out=cosines[rows])
         if first:
             self.__dict__["norms"] = norms
@@ -140,9 +141,10 @@ class Directions:
         scores : ndarray of shape (n,)
             Scores of the first n words.
         topn : int
-            How many at most.
+            Largest number of results.
         left_out : set of int
-            Rows never returned, nor are those without a direction (zero, NaN or infinity).
+            Rows that are not returned. Rows without a direction (zero, NaN or infinity) are not returned
+            either.
         """
         usable = scores.copy()
         norms = self.norms[: len(scores)]
@@ -152,14 +154,14 @@ class Directions:
 
 
 def highest(scores: np.ndarray, topn: int) -> list[int]:
-    """Return the places of the highest scores, best first, of equal ones the earlier.
+    """Return the positions of the highest scores, best first; of equal scores, the earlier first.
 
     Parameters
     ----------
     scores : ndarray of shape (n,)
-        -inf marks what is never returned.
+        Scores; positions with -inf are never returned.
     topn : int
-        How many at most.
+        Largest number of results.
     """
     n_best = min(topn, int(np.isfinite(scores).sum()))
     if n_best <= 0:

@@ -1,7 +1,7 @@
-"""Sums of words as a person types them: ``king - man + woman``, with or without spaces.
+"""Parses sums of words that a person types: ``king - man + woman``, with or without spaces.
 
-The explorer reads them with the same rules (``sumTerms`` in ``report/explorer/words.js``), and one list of
-cases tests both.
+The explorer parses them by the same rules (``sumTerms`` in ``report/explorer/words.js``); one list of test
+cases is used for both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MINUS = "−–-"
 _SIGN = re.compile(rf"[+{MINUS}]")
 _CLEAR_SIGN = re.compile(r"[+−–]|\s-|-\s")
 _MOST_SIGNS = 200
-"""Of one part that are looked at, as the time grows with their square."""
+"""Largest number of signs in one part that are considered, since the time grows with their square."""
 
 
 class Term(NamedTuple):
@@ -27,11 +27,11 @@ class Term(NamedTuple):
 
 
 def sum_terms(text: str, is_known: Callable[[str], bool]) -> list[Term]:
-    """Return the terms of a sum of words; of anything else the text itself as the only term.
+    """Return the terms of a sum of words. A text that is not a sum is returned as the only term.
 
     A known word is never split, whatever signs it contains. Hyphens without spaces do not make a sum: an
-    unknown ``well-read`` is a word, not a difference; ``well - read`` is one. In a sum without spaces the
-    signs split a text where most of it becomes known words, and into the longest ones.
+    unknown ``well-read`` is a word, not a difference; ``well - read`` is one. A sum without spaces is split
+    at those signs that make the largest part of it known words, preferring long ones.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def sum_terms(text: str, is_known: Callable[[str], bool]) -> list[Term]:
     Returns
     -------
     list of Term
-        At least one; unknown words among them are left to the caller.
+        At least one term. Terms can be unknown words, which the caller must handle.
     """
     text = text.strip()
     whole = [Term(text, 1)]
@@ -70,7 +70,7 @@ def sum_terms(text: str, is_known: Callable[[str], bool]) -> list[Term]:
 
 
 def shown_sum(terms: list[Term]) -> str:
-    """Return a sum as it was understood, with spaces around its signs."""
+    """Return the sum that was parsed, with spaces around its signs."""
     text = " ".join(f"{'+' if sign > 0 else '-'} {word}" for word, sign in terms)
     return text.removeprefix("+ ")
 
@@ -82,8 +82,8 @@ def _value(sign: str) -> int:
 def _split(part: str, is_known: Callable[[str], bool]) -> list[tuple[str, str]]:
     """Return the words of a part without spaces, each with the sign before it ("" for the first).
 
-    Of all ways to cut at signs that with the fewest characters of unknown words, then the fewest words, then
-    the longest first ones.
+    Of all ways to cut at signs, it is the one with the fewest characters in unknown words, then with the
+    fewest words, then with the longest first words.
     """
     ends = [place.start() for place in _SIGN.finditer(part)][:_MOST_SIGNS] + [len(part)]
     best: dict[int, tuple[int, int, list[int]]] = {len(part) + 1: (0, 0, [])}  # by where a word begins
