@@ -29,17 +29,16 @@ class ModelSpec:
     Attributes
     ----------
     name : str
-        Name of the model, as in ``--model``.
+        As in ``--model``.
     aliases : tuple of str
-        Other names of the model.
+        Other names under which people know it.
     composition : {"pair", "mean", "attention", "side by side"}
-        How the hidden vector x is made of the rows of the context words: the row of one context word at a
-        time (each pair of words is a prediction), their mean, their mean weighted by attention, or all of
-        them one after another. The training loop identifies it by its first letter, so no two values may
-        begin with the same letter.
+        How the hidden vector x is made of the rows of the context words: the row of one context word at
+        a time (each pair of words is a prediction), their mean, their mean weighted by attention, or all
+        of them one after another. The loop knows it by its first letter, so no two begin with the same one.
     outputs : {"one", "by place", "wide"}
-        Output vectors of a word: one; one for each place of the window; or one that is as long as all rows of
-        the window together.
+        Output vectors of a word: one; one for each place of the window; one as long as all rows of the
+        window.
     window : int
         Default number of context words on each side.
     alpha : float
@@ -89,7 +88,7 @@ class ModelSpec:
 
     @property
     def averages(self) -> bool:
-        """Whether x is a mean of context rows, so that ``cbow_update`` can be chosen."""
+        """Whether x is a mean of context rows: then there is the choice of ``cbow_update``."""
         return self.composition in ("mean", "attention")
 
     @property
