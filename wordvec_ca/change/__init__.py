@@ -1,7 +1,7 @@
 """Words that have changed between texts or between models: how far, and whether chance explains it.
 
-Input: texts that are compared, or models. Output: `Changes`, a table of words with distances, intervals
-and p-values, and a page that shows it.
+Input: two or more texts or models to compare. Output: `Changes`, a table of words with distances, intervals
+and p-values, and a page that shows the table.
 """
 
 from wordvec_ca.change.evidence import Example

@@ -1,14 +1,15 @@
 """Contexts of words: how the words around a word differ between texts, and how much of that is chance.
 
-The context of an occurrence is the mean of the vectors of the words around it, weighted by distance and, as
-frequent words say little, by a / (a + frequency) (Arora et al. 2017, section 3). The mean over all
-occurrences of a word in a text is compared with that in another text, as Rodriguez, Spirling & Stewart
-(2023) do. A text about another subject has other words around all its words, so the directions in which the
-texts as wholes differ are left out. The vectors are those of one model of all texts, so nothing has to be
+The context of an occurrence is a weighted mean of the vectors of the words around it. Near words weigh more,
+and frequent words, which say little, weigh less: a / (a + frequency) (Arora et al. 2017, section 3). The mean
+context of a word in one text is compared with its mean context in another, as Rodriguez, Spirling & Stewart
+(2023) do. A text about another subject has other words around all its words. So the directions in which whole
+texts differ are removed from the contexts. All vectors come from one model of all texts, so nothing has to be
 rotated.
 
-Chance is what the same measure gives when the documents that have the word are permuted among the texts
-(``permutations``). Each text keeps as many of them: a word has not changed just because it became frequent.
+The distribution under chance comes from permuting the documents that contain the word among the texts
+(``permutations``). Each text keeps its number of these documents, so a word does not count as changed only
+because it became more frequent.
 """
 
 from __future__ import annotations
@@ -23,38 +24,39 @@ import numpy as np
 from wordvec_ca.change.permutations import AT_ONCE, LabelPermutations
 
 RARITY = 1e-3
-"""The constant a of the weights: a word that makes up this share of the text counts half."""
+"""The constant a of the weights: a word that makes up this share of the text gets half the full weight."""
 
 MOST_DOCUMENTS = 10_000
-"""If more documents than this have a word, it is judged on a random sample of about this size."""
+"""If more documents than this contain a word, the word is judged on a random sample of about this size."""
 
 GROUP = 1 << 22
-"""Occurrences that are located at a time."""
+"""Number of occurrences located at a time."""
 
 BLOCK = 20_000
-"""Occurrences whose contexts are computed at a time."""
+"""Number of contexts computed at a time."""
 
 TINY = 1e-12
-"""Squared lengths below this are rounding errors."""
+"""Squared lengths below this value are rounding errors."""
 
 
 class Differences(NamedTuple):
     """How far the contexts of words differ between texts.
 
-    Pairs of texts are in the order of ``itertools.combinations``: first those with the first text. A word
-    that occurs in fewer than two different lines of a text has nan everywhere.
+    Pairs of texts are in the order of ``itertools.combinations``: pairs with the first text come first. All
+    values are nan for a word that occurs in fewer than two different lines of a text.
 
     Attributes
     ----------
     distance : ndarray of shape (n_pairs, n_words)
-        Squared distance between the mean contexts, as a share of the sum of their squared lengths: 0 if they
-        are the same, 1 if they have nothing in common, at most 2.
+        Squared distance between the mean contexts, divided by the sum of their squared lengths: 0 if they
+        are equal, 1 if they have nothing in common, at most 2.
     error : ndarray of shape (n_words,)
         Standard error of the mean of ``distance`` over the pairs.
     by_chance, band : ndarray of shape (n_pairs, n_words)
-        Mean of the squared distance in permuted texts, and its 95 % quantile, as shares of the same sum.
+        Mean and 95 % quantile of the squared distance in permuted texts, divided by the same sum.
     gap : ndarray of shape (n_words, 1 + permutations)
-        Logarithm of the squared distance, mean over the pairs: of the texts, and of each permutation.
+        Mean over the pairs of the logarithm of the squared distance: first in the actual texts, then in each
+        permutation.
     """
 
     distance: np.ndarray
@@ -65,20 +67,20 @@ class Differences(NamedTuple):
 
 
 class Contexts:
-    """The words around each word, document by document.
+    """The contexts of each word, document by document.
 
     Parameters
     ----------
     tokens : ndarray of shape (n_tokens,), int32
-        Words as rows of ``directions``, and -1 at the end of each line.
+        The text: each word as its row in ``directions``, and -1 at the end of each line.
     directions : ndarray of shape (n_words, vector_size), float32
         Vectors of unit length.
     counts : ndarray of shape (n_words,)
         Occurrences of each word in all texts.
     window : int
-        Words on each side; nearer ones count more, as in training.
+        Number of words on each side; nearer words weigh more, as in training.
     groups : ndarray of shape (n_lines,), int, optional
-        The document of each line; by default each line is one. No window crosses a line.
+        The document of each line; by default each line is a document. No window crosses the end of a line.
     """
 
     def __init__(
@@ -122,13 +124,13 @@ class Contexts:
         labelling : LabelPermutations
             The text of each document.
         rows : ndarray of shape (n,)
-            The words.
+            The words to compare.
         permutations : int
             Number of permutations.
         seed : int
             Seed of the permutations; the result for a word does not depend on other words.
         threads : int
-            The result does not depend on it.
+            Number of threads; the result does not depend on it.
         done : callable, optional
             Receives the number of words compared since the last call.
 
@@ -165,21 +167,21 @@ class Contexts:
                 for group in self._groups(rows):
                     for n in pool.map(compare, group):
                         done(n)
-            except BaseException:  # also Ctrl-C: blocks that have not begun are dropped
+            except BaseException:  # after any error, also Ctrl-C, blocks that have not begun are dropped
                 pool.shutdown(cancel_futures=True)
                 raise
         return found
 
     def _centres(self, labels: np.ndarray, n_texts: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean vector of all texts, shape (d,), and how the texts differ from it.
+        """Return the mean vector of all texts, shape (d,), and the directions in which texts differ from it.
 
-        The differences are orthogonal directions, shape (d, n_texts - 1), the greatest first; at most a
-        quarter of the dimensions.
+        The directions are orthogonal, shape (d, n_texts - 1), that of the greatest difference first. There
+        are at most a quarter as many directions as dimensions.
         """
         of_token = labels[self._document]
         means = np.empty((n_texts, self._vectors.shape[1] - 1))
         for text in range(n_texts):
-            # the end of a document, -1, counts for the last row, of zeros
+            # -1, the end of a document, selects the last row, which is all zeros
             counts = np.bincount(self._tokens[of_token == text] + 1, minlength=len(self._vectors))
             total = np.roll(counts, -1) @ self._vectors
             means[text] = total[:-1] / max(total[-1], TINY)
@@ -197,8 +199,8 @@ class Contexts:
         ends = np.append(0, ends)  # of the occurrences before each word
 
         def after(start: int, occurrences: int) -> int:
-            """Return the end of a range of words from ``start`` on with at most this many occurrences; it has
-            at least one word.
+            """Return the end of the range of words that begins at ``start`` and has at most this many
+            occurrences, but at least one word.
             """
             last = int(np.searchsorted(ends, ends[start] + occurrences, side="right")) - 1
             return min(len(rows), max(start + 1, last))
@@ -220,7 +222,7 @@ class Contexts:
     def _sums(
         self, block: _Block, rows: np.ndarray, labelling: LabelPermutations, seed: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return word, document and summed contexts, with their weight, of each document of each word."""
+        """Return word, document and sum of contexts (with its weight), for each document of each word."""
         from scipy.sparse import csr_array
 
         places, words = block.places, block.words
@@ -246,13 +248,13 @@ class Contexts:
         weights = np.tile(self._nearness, len(places))
         of_words = csr_array((weights, around.ravel(), bounds), shape=(len(starts), len(self._vectors)))
         sums = of_words @ self._vectors
-        some = sums[:, -1] > 0  # a word that is all of its document has no context
+        some = sums[:, -1] > 0  # a word that is alone in its document has no context
         return words[new][some], document[new][some], sums[some]
 
     def _compare(
         self, sums: np.ndarray, permuted: np.ndarray, lines: np.ndarray, found: Differences, word: int
     ) -> None:
-        """Record how far the contexts of a word differ: in the texts (row 0), and in permutations."""
+        """Record how far the contexts of a word differ: in the actual texts (row 0), and in permutations."""
         n_texts = int(permuted[0].max()) + 1
         pairs = list(combinations(range(n_texts), 2))
         means = np.empty((n_texts, len(permuted), sums.shape[1] - 1), np.float32)
@@ -266,8 +268,8 @@ class Contexts:
         for k, (one, other) in enumerate(pairs):
             apart = ((means[one] - means[other]) ** 2).sum(axis=1)
             mean += apart / len(pairs)
-            # lengths are those in the texts: in permutations a word of two opposite uses has contexts of no
-            # length
+            # always divide by the lengths in the actual texts: the mean contexts of a word with two opposite
+            # uses have almost no length in permuted texts
             distances = apart / max(squares[one] + squares[other], TINY)
             found.distance[k, word] = distances[0]
             found.by_chance[k, word] = distances[1:].mean()
@@ -301,7 +303,7 @@ class Contexts:
         pairs : list of (int, int)
         """
         squares = (means**2).sum(axis=1)
-        slopes = np.zeros(means.shape)  # of the mean distance, by each mean context
+        slopes = np.zeros(means.shape)  # derivatives of the mean distance by each mean context
         for one, other in pairs:
             apart, total = means[one] - means[other], max(squares[one] + squares[other], TINY)
             distance = (apart**2).sum() / total

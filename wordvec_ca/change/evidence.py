@@ -1,7 +1,7 @@
 """Example sentences of a word in each text, as evidence that a person can read.
 
-For each text, the typical examples are those whose context is nearest to the mean context of the word in that
-text; the different ones are those least like the other texts.
+The typical example of a text is the one whose context is nearest to the mean context of the word in that
+text. The different example is the one whose context is least like those in the other texts.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from wordvec_ca.text import (
 )
 
 OCCURRENCES = 400
-"""Largest number of occurrences of a word compared in a text, each on a different line."""
+"""Largest number of occurrences of a word that are compared in a text; each is on a different line."""
 
 AROUND = 12
-"""Words to each side that are shown."""
+"""Number of words shown on each side."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Example:
     source : str
         File or other source of the line.
     line : int
-        Its number there, from 1 on; of records, that of the record.
+        Number of the line in that source, from 1 on; for a record, the number of the record.
     left, word, right : str
         The words before it, the word, and those after it.
     """
@@ -70,23 +70,23 @@ def examples(
     options: TextOptions,
     window: int,
 ) -> dict[str, tuple[Example, ...]]:
-    """Return example sentences of words: of each text a typical one and one that differs most.
+    """Return example sentences of words: from each text a typical one and the one that differs most.
 
     Parameters
     ----------
     texts : sequence of corpus or Documents
-        Texts; they are read once more.
+        The compared texts; they are read once more.
     words : sequence of str
     context_vectors : mapping of str to ndarray of shape (vector_size,)
-        Of all words, each by its weight.
+        The vector of each word, multiplied by the word's weight.
     options : TextOptions
-        How lines become tokens.
+        How lines are split into tokens.
     window : int
 
     Returns
     -------
     dict of str to tuple of Example
-        A word has fewer examples if the lines of a text cannot be read again.
+        The examples of each word; fewer if the lines of a text cannot be read again.
     """
     if options.phrases or not words:
         return {}
@@ -116,7 +116,7 @@ def examples(
 def _context(
     tokens: Sequence[str], at: int, vectors: Mapping[str, np.ndarray], window: int
 ) -> np.ndarray | None:
-    """Return the direction of the words around a position; None if there is none."""
+    """Return the direction of the context at a position; None if it has no direction."""
     total: np.ndarray | None = None
     for place in range(max(0, at - window), min(len(tokens), at + window + 1)):
         vector = vectors.get(tokens[place])
@@ -178,4 +178,4 @@ def _numbered_lines(text: Any, options: TextOptions) -> Iterator[tuple[str, int,
         for path in find_files(paths):
             yield from ((path, number, line) for number, _, line in located_lines(path, fields, encoding))
     except (DataError, OSError):
-        return  # there are no examples of what cannot be read again; the words were judged without them
+        return  # no examples from a text that cannot be read again; the words were judged without them

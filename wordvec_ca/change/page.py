@@ -1,4 +1,4 @@
-"""Changed words as one page of HTML: ``page.html`` is its frame, ``table.js`` its table."""
+"""Changed words as one page of HTML; its template is ``page.html``, and ``table.js`` draws its table."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from wordvec_ca.report import json_markup, scripted_page, visible
 from wordvec_ca.showable import showable_name
 
 RATE = 0.05
-"""Rate of false discoveries up to which the page calls a word changed."""
+"""The page calls words changed up to this rate of false discoveries."""
 
 MOST = 20_000
-"""Largest numbers of undecided words, and of words of one text, on a page; the most frequent are shown."""
+"""Limit on a page for the undecided words, and for the words of one text; the most frequent are shown."""
 
 
 def changes_page(found: Changes, texts: Sequence[str]) -> str:
-    """Return a page with the words that have changed, complete in one file that loads nothing.
+    """Return a page with the words that have changed, as one complete file that loads nothing else.
 
     Parameters
     ----------
     found : Changes
         Result of `wordvec_ca.changes` or `wordvec_ca.changes_of_models`.
     texts : sequence of str
-        Names of the texts or models, in their order; only the last part of a path is shown.
+        Names of the texts or models, in the order of comparison; only the last part of a path is shown.
 
     Returns
     -------

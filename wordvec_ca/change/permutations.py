@@ -1,8 +1,8 @@
-"""Documents permuted among texts, as chance could have placed them.
+"""Random permutations of documents among texts.
 
-Identical lines are not independent documents, for example if two texts are the same. So identical lines move
-together, and exchange texts only with lines that have as many copies. If lines were assigned to the texts at
-random, each permutation is as likely as the texts themselves.
+Identical lines are not independent documents, for example if two texts are equal. So all copies of a line
+move together, and they change places only with lines that have as many copies. If lines were assigned
+to the texts at random, each permutation is as likely as the actual texts.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from __future__ import annotations
 import numpy as np
 
 SHIFTED = 4
-"""If a word has more lines than this many times the permutations, they are permuted by shifts."""
+"""If a word has more lines than this factor times the permutations, its lines are permuted by shifts."""
 
 AT_ONCE = 500
-"""Permutations that are held in memory at a time."""
+"""Number of permutations held in memory at a time."""
 
 SHARED = 0.1
-"""If other texts have more than this share of a text's documents, all texts are sampled at the same rate."""
+"""If other texts contain more than this share of a text's documents, all texts are sampled at one rate."""
 
 
 class LabelPermutations:
-    """The text of each document, and permutations of these labels that chance could have given.
+    """The text of each document (its label), and random permutations of these labels.
 
     Parameters
     ----------
     labels : ndarray of shape (n_documents,), int
         The text of each document, from 0 on; each text has one.
     lines : ndarray of shape (n_documents,), int
-        The same number for copies of a line, from 0 on.
+        The number of each line, from 0 on; copies of a line have the same number.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class LabelPermutations:
         in_texts = np.bincount(lines * self.n_texts + labels, minlength=(lines.max() + 1) * self.n_texts)
         self._in_texts = in_texts.reshape(-1, self.n_texts)
         self._copies = self._in_texts.sum(axis=1)
-        # lines that are as often in each text are of one kind; of most there is one copy
+        # lines with the same numbers of copies in the texts are of one kind; most lines have one copy
         self._kind = self._in_texts.argmax(axis=1)
         several = self._copies > 1
         if several.any():
@@ -50,7 +50,7 @@ class LabelPermutations:
             self._kind[several] = self.n_texts + kinds.ravel()
 
     def of_every_text(self) -> float:
-        """Return the share of the documents whose line is in every text, as often in each."""
+        """Return the share of the documents whose line occurs equally often in every text."""
         equal = (self._in_texts == self._in_texts[:, :1]).all(axis=1)
         return float(self._copies[equal].sum() / self._copies.sum())
 
@@ -62,15 +62,16 @@ class LabelPermutations:
         return float(self._copies[moved].sum() / self._copies.sum())
 
     def permuted(self, documents: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the text of each document: the actual one, and in each permutation. Texts keep their sizes.
+        """Return the text of each document: first the actual one, then that in each permutation.
 
-        Many lines are put into a random order once, and the labels are shifted along it: each shift
-        is as likely as the texts themselves, and costs no more random numbers.
+        Texts keep their sizes. If there are many lines, they are put into a random order once, and each
+        permutation shifts the labels along it. Each shift is as likely as the actual texts, and needs no
+        further random numbers.
 
         Parameters
         ----------
         documents : ndarray of shape (n,)
-            Documents; all copies of a line are included, or none.
+            Documents to permute, with either all copies of a line or none.
         permutations : int
         rng : Generator
 
@@ -100,11 +101,11 @@ class LabelPermutations:
         return permuted
 
     def sample(self, documents: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-        """Choose the documents to keep if there are too many; all documents of a small text are kept if
+        """Choose which documents to keep if there are too many; a small text keeps all its documents if
         possible.
 
         The choice depends only on chance and on which texts contain a line, so each permutation is still as
-        likely as the texts.
+        likely as the actual texts.
 
         Parameters
         ----------
@@ -138,19 +139,19 @@ class LabelPermutations:
         return np.isin(self.lines[documents], np.concatenate(chosen))
 
     def distinct(self, documents: np.ndarray) -> np.ndarray:
-        """Return how many different lines each text has among some documents, shape (n_texts,)."""
+        """Return the number of different lines that each text has among these documents, shape (n_texts,)."""
         pairs = np.unique(self.lines[documents].astype(np.int64) * self.n_texts + self.labels[documents])
         return np.bincount(pairs % self.n_texts, minlength=self.n_texts)
 
 
 def line_numbers(tokens: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return a number for each line, from 0 on, the same for copies.
+    """Number the lines, from 0 on; copies of a line get the same number.
 
     Parameters
     ----------
     tokens : ndarray of shape (n_tokens,), int32
     lengths : ndarray of shape (n_lines,)
-        Tokens of each line.
+        Number of tokens of each line.
     """
     seen: dict[int, int] = {}
     ends = np.cumsum(lengths).tolist()

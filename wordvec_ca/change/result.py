@@ -1,4 +1,4 @@
-"""The result of a comparison of texts or models: data of each word, as a table and for JSON."""
+"""The result of a comparison of texts or models: the data of each word, also as a table and for JSON."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ DECIDABLE = 10
 """A word with fewer occurrences in any text is undecided."""
 
 FREQUENT = 100
-"""Words with at least this many occurrences in each text show how the texts differ as wholes."""
+"""Words with at least this many occurrences in each text show whether whole texts differ."""
 
 FUNCTION_WORD = 1e-3
-"""Words with a larger share of all tokens count as function words."""
+"""Words that make up more than this share of all tokens count as function words."""
 
 FALSE_DISCOVERIES = 0.05
 """Words are called changed up to this rate of false discoveries."""
 
 SHOWN = 8
-"""Largest number of neighbours lost, and gained, that are listed."""
+"""Largest number of lost neighbours, and of gained neighbours, that are listed."""
 
 
 @dataclass(frozen=True)
 class WordChange:
-    """Data of one word.
+    """The data of one word.
 
     Attributes
     ----------
@@ -44,39 +44,39 @@ class WordChange:
     counts : tuple of int
         Occurrences in each text.
     distance, turnover : float
-        Between models: cosine distance after rotation, and share of neighbours that are not the same; means
-        over all pairs of texts.
+        Distances between models: cosine distance after rotation, and share of the nearest neighbours that
+        differ; each is the mean over all pairs of texts.
     distance_rank, turnover_rank : float
-        Share of the words of like frequency that have less of it.
+        Share of the words of similar frequency whose distance or turnover is smaller.
     change : float
-        Squared distance between the mean contexts of the word, as a share of the sum of their squared
-        lengths, minus the mean of permuted texts; mean over all pairs of texts. nan for models.
+        Squared distance between the mean contexts of the word, divided by the sum of their squared lengths,
+        minus the mean of this value in permuted texts; mean over all pairs of texts. nan for models.
     low, high : float
-        90 % interval of ``change``; like it, from 0 to 1.
+        90 % interval of ``change``; both ends are from 0 to 1.
     typical : float
-        Median change of the words of like frequency, which measures the effect of different subjects and
-        styles on all words.
+        Median change of the words of similar frequency. It measures how different subjects and styles affect
+        all words.
     excess : float
-        ``change`` minus ``typical``: how much more than others the word changed; the effect size.
+        The effect size, ``change`` minus ``typical``: how much more the word changed than similar words.
     changed : bool or None
         Whether the word changed: ``fdr`` is at most .05, ``change`` is above ``typical``, and the word moved
-        farther between models than most words of like frequency (``distance_rank`` above .5). None for
+        farther between models than most words of similar frequency (``distance_rank`` above .5). None for
         models.
     function_word : bool
         Whether the word makes up more than a thousandth of all words, as function words do.
     p, fdr : float
-        Share of permuted texts with a change as large, and rate of false discoveries among the words whose p
-        is no larger.
+        p-value: share of permuted texts with a change at least as large; and rate of false discoveries among
+        the words whose p is not larger.
     smallest_p : float
         The smallest p that this number of permutations can give: a p at this value means "or less".
     lost, gained : tuple of str
         Neighbours in the first text but not the last, and the reverse.
     examples : tuple of Example
-        Sentences with the word in each text, of the words that come first: a typical one, and the one that
+        For the first words of the result: from each text a typical sentence with the word, and the one that
         differs most from the other texts.
     trajectory, band : tuple of float
-        Distance between the contexts in each later text and in the first, and its 95 % quantile in permuted
-        texts; for models the distance after rotation, without band.
+        Distance between the contexts in the first text and in each later one, and the 95 % quantile of this
+        distance in permuted texts. For models: the distance after rotation, and no band.
     """
 
     word: str
@@ -117,14 +117,14 @@ class Changes:
     Attributes
     ----------
     words : list of WordChange
-        Words that could be judged: first those that changed, by ``distance_rank``, the farthest first and
-        function words last; then the others by ``fdr``. For models, the farthest first.
+        Words that could be judged. First come those that changed, by falling ``distance_rank``, with function
+        words last; then the others by ``fdr``. For models: by falling distance.
     undecided : list of (str, tuple of int)
-        Words of several texts that are too rare in one, or absent from it, with their counts.
+        Words that occur in several texts but are rare in one or absent from it, with their counts.
     only : list of list of (str, int)
         For each text the words that occur only in it, with their counts.
     permutations : int
-        Permutations; 0 for models, which have no p.
+        Number of permutations; 0 for models, which have no p-values.
     """
 
     words: list[WordChange]
@@ -139,12 +139,12 @@ class Changes:
 
     @property
     def differ_throughout(self) -> bool:
-        """Whether most frequent words differ: then the texts differ in subject or style."""
+        """Whether most of the frequent words differ: then the texts differ in subject or style."""
         frequent = [one for one in self.words if one.fdr == one.fdr and min(one.counts) >= FREQUENT]
         return len(frequent) >= 20 and sum(one.fdr <= 0.05 for one in frequent) > len(frequent) / 2
 
     def table(self) -> str:
-        """Return a table with tabs between columns: words judged, undecided ones, those of one text only."""
+        """Return a tab-separated table: words that were judged, undecided words, words of one text only."""
         names = [name for name in (field.name for field in dataclasses.fields(WordChange)) if name != "word"]
         lines = ["\t".join(["word", "state", *names])]
         for one in self.words:
@@ -163,7 +163,7 @@ class Changes:
 
 
 def _cell(value: Any) -> str:
-    """Return a value of the table: lists with spaces, numbers in few digits, nothing for nan."""
+    """Return a value as text: lists joined by spaces, numbers with few digits, an empty text for nan."""
     if isinstance(value, tuple):
         return (" | " if value and isinstance(value[0], Example) else " ").join(map(_cell, value))
     if isinstance(value, float):
@@ -180,13 +180,13 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
     *models : KeyedVectors
         Two or more, of equal dimensions.
     least : int, default 10
-        Words with lower counts in a model are undecided; in a model without counts all words are judged.
+        Words with a lower count in any model are undecided; a model without counts excludes no word.
 
     Returns
     -------
     Changes
-        Result with ``permutations`` 0, and nan for values that need permutations; the words that moved
-        farthest come first.
+        Result whose ``permutations`` is 0 and whose values that need permutations are nan; the words that
+        moved farthest come first.
 
     Raises
     ------
@@ -258,16 +258,15 @@ def changes_of_models(*models: KeyedVectors, least: int = DECIDABLE) -> Changes:
 
 
 def missing_from(near: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Return the nearest words that are not among others; punctuation carries no meaning and is left out."""
+    """Return the words of ``near`` that are not in ``others``; punctuation, without meaning, is left out."""
     words = [word for word in near if any(map(str.isalnum, word))]
     return tuple(word for word in words[:SHOWN] if word not in others)
 
 
 @one_blas_thread
 def nearest_words(words: Sequence[str], rows: np.ndarray) -> dict[str, list[str]]:
-    """Return the nearest of some words to each of them, of their `directions`, most frequent first.
-
-    As for turnover, neighbours are searched among the ``POOL`` most frequent.
+    """Return the nearest neighbours of each word; the words and their `directions` are most frequent first.
+    As for turnover, neighbours are searched among the ``POOL`` most frequent words.
     """
     found = {}
     pool = min(POOL, len(words))

@@ -1,8 +1,8 @@
 """How far words moved between models, and statistics of words that have changed.
 
-Two measures: the cosine distance after a rotation that is fitted on the words that agree, and the share of
-nearest neighbours that are not the same (Gonen et al. 2020), which needs no rotation. In both rare words move
-farther by chance, so a word is compared with those of like frequency.
+There are two measures: the cosine distance after a rotation that is fitted on the words that agree, and the
+share of nearest neighbours that differ (Gonen et al. 2020), which needs no rotation. By both measures rare
+words move farther by chance, so a word is compared with words of similar frequency.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from wordvec_ca.tables import one_blas_thread
 from wordvec_ca.vectors import robust_fit
 
 NEIGHBOURS = 50
-"""Nearest neighbours that are compared."""
+"""Number of nearest neighbours that are compared."""
 
 POOL = 10_000
 """Neighbours are searched among this number of the most frequent common words."""
 
 STRATUM, STRATA = 500, 8
-"""Smallest size of a group of words of like frequency that share a null distribution, and largest number of
+"""Words of similar frequency share a null distribution: smallest size of such a group, and largest number of
 groups."""
 
 SMALL = 1e-6
 """Standard errors below this are rounding errors."""
 
 LIKE = 200
-"""Smallest number of words of like frequency among which a word is ranked."""
+"""Smallest number of words of similar frequency among which a word is ranked."""
 
 
 class Moved(NamedTuple):
@@ -39,7 +39,7 @@ class Moved(NamedTuple):
     distance : ndarray of shape (n_words,), float64
         1 minus the cosine after rotation.
     turnover : ndarray of shape (n_words,), float64
-        Share of the nearest neighbours that are not the same.
+        Share of the nearest neighbours that differ.
     """
 
     distance: np.ndarray
@@ -75,7 +75,7 @@ def moved(first: np.ndarray, second: np.ndarray, *, pool: int = POOL, nearest: i
 
 
 def _nearest(model: np.ndarray, rows: np.ndarray, pool: int, nearest: int) -> np.ndarray:
-    """Return which words of the pool are among the nearest, shape (len(rows), pool), bool."""
+    """Return whether each word of the pool is among a row's nearest, shape (len(rows), pool), bool."""
     cosines = model[rows] @ model[:pool].T
     own = rows < pool
     cosines[np.flatnonzero(own), rows[own]] = -np.inf
@@ -98,7 +98,7 @@ def harmonic_mean_count(counts: np.ndarray) -> np.ndarray:
 
 
 def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.ndarray]:
-    """Return rows of words of like frequency, in groups of about equal size.
+    """Return groups of words of similar frequency, as rows; the groups have about equal sizes.
 
     Parameters
     ----------
@@ -114,17 +114,16 @@ def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.n
 
 
 def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
-    """Return p-values: how often permutations give as much for the word itself and for words of like
-    frequency.
+    """Return p-values: the share of permutations that give at least the actual value.
 
-    A single word has one null value for each permutation, too few for a small p. Words of like frequency
-    together have many, but do not all vary alike. So the larger of the two p is used; the other words refine
-    p only for a word that exceeds all its own permutations.
+    A single word has one null value for each permutation, too few for a small p. Words of similar frequency
+    together have many null values, but do not all vary alike. So p is computed both ways, and the larger one
+    is used; the other words refine p only for a word that exceeds all its own permutations.
 
     Parameters
     ----------
     gaps : ndarray of shape (n_words, 1 + n_permutations)
-        A measure in the texts, and in each permutation; nan is skipped.
+        A measure of each word, first in the actual texts, then in each permutation; nan is skipped.
     counts : ndarray of shape (n_words,)
         Occurrences of each word in the texts.
     seed : int
@@ -145,7 +144,7 @@ def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
         beyond = (permuted > texts[:, None]).sum(axis=1)
         ties = (permuted == texts[:, None]).sum(axis=1)
         own = (1 + beyond + np.floor(luck[rows] * (ties + 1))) / (1 + n_permutations)
-        # each permutation by the mean and spread of the others, as the texts are
+        # each permutation is standardised by the mean and spread of the others, just as the actual texts are
         middle = permuted.mean(axis=1, keepdims=True)
         permuted -= middle
         squares = (permuted**2).sum(axis=1, keepdims=True)
@@ -160,14 +159,14 @@ def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _deviations(differences: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
-    """Return differences from a mean of n values in their standard errors; 0 where the values are equal."""
+    """Return differences from the mean of n values, in standard errors; 0 where all n values are equal."""
     error = np.sqrt(np.maximum(squares, 0) / (n - 1) * (1 + 1 / n))
     return np.where(error > SMALL, differences / np.where(error > SMALL, error, 1), 0.0)
 
 
 def smallest_p(counts: np.ndarray, known: np.ndarray, n_permutations: int) -> np.ndarray:
-    """Return the smallest p that each word can have, which it has if it exceeds all null values of words of
-    like frequency.
+    """Return the smallest p that each word can have: its p if it exceeds all null values of words of similar
+    frequency.
 
     Parameters
     ----------
@@ -184,7 +183,7 @@ def smallest_p(counts: np.ndarray, known: np.ndarray, n_permutations: int) -> np
 
 
 def typical(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the median of words of like frequency, for each word; nan is skipped, and stays nan.
+    """Return, for each word, the median over words of similar frequency; nan is skipped, and stays nan.
 
     Parameters
     ----------
@@ -198,7 +197,7 @@ def typical(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the share of words of like frequency that have less.
+    """Return, for each word, the share of words of similar frequency whose value is smaller.
 
     Parameters
     ----------
@@ -220,12 +219,13 @@ def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def false_discovery_rate(p: np.ndarray) -> np.ndarray:
-    """Return the smallest rate of false discoveries at which each is one (Benjamini & Hochberg 1995).
+    """Return, for each p, the smallest rate of false discoveries at which it counts as a discovery.
+    The method is that of Benjamini & Hochberg (1995).
 
     Parameters
     ----------
     p : ndarray of shape (n,)
-        nan is left out, and nan in the result.
+        p-values; nan is left out, and stays nan in the result.
     """
     rate = np.full(len(p), np.nan)
     known = np.flatnonzero(np.isfinite(p))

@@ -1,4 +1,4 @@
-"""Which words have changed between texts: their contexts, and how far they moved between models."""
+"""Finds the words that have changed between texts, by their contexts and by their moves between models."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
 """Options of training if ``config`` is not given."""
 
 READ = 30_000_000
-"""Number of words that are read in all passes together: a longer text gets fewer passes, but at least two."""
+"""Words read in all epochs together: for longer texts the models get fewer epochs, but at least two."""
 
 PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
-"""Number of permutations: the default, the least and the most."""
+"""Numbers of permutations: the default, the smallest and the largest."""
 
 WITH_EXAMPLES = 200
-"""Words for which example sentences are looked up."""
+"""Number of words for which example sentences are looked up."""
 
 REPEATS = 5
-"""Models of each text."""
+"""Number of models of each text."""
 
 BAND = 1.645
-"""Standard deviations to each side that hold 90 % of a normal distribution."""
+"""Within this many standard deviations of the mean are 90 % of a normal distribution."""
 
 
 def changes(
@@ -75,34 +75,34 @@ def changes(
 ) -> Changes:
     """Find the words that have changed between two or more texts, with p-values.
 
-    A model of all texts is trained, and the contexts of each word are compared in its vectors; the documents
-    (lines) that have the word are permuted among the texts, ``permutations`` times, which gives the
-    distribution under chance. A model of each text shows how far words moved, and which neighbours changed.
+    A model of all texts is trained, and its vectors serve to compare the contexts of each word. The documents
+    (lines) that contain the word are permuted among the texts, ``permutations`` times, which gives the
+    distribution under chance. Models of each text show how far words moved and which neighbours changed.
     With several workers the models are trained side by side; as long as there are no more workers than
     models, the result does not depend on their number.
 
     Parameters
     ----------
     *texts : corpus
-        Two or more; files, or lists of token lists, see ``encode_corpus``, where each line is a document; or
-        `Documents`.
+        Two or more texts: files or lists of token lists (see ``encode_corpus``), whose lines are the
+        documents, or `Documents`.
     config : TrainConfig, optional
         How models are trained; by default skip-gram with a window of 10 in 10 epochs.
     permutations : int, default 200
         Number of permutations of the documents, from 20 to 10,000.
     repeats : int, default 5
-        Models of each text, with seeds of their own, whose distance and turnover are averaged. With one
+        Number of models of each text, each with its own seed; distance and turnover are their means. With one
         model, the distance agrees less with people's judgements (Spearman .43 instead of .50 in English, .55
         instead of .61 in German).
     least : int, default 10
-        Words with fewer occurrences in any text are undecided; at least ``min_count`` of ``config``.
+        Words with fewer occurrences in any text are undecided; not below the ``min_count`` of ``config``.
     fit_epochs : bool, optional
-        Choose the number of epochs by the length of the texts instead of ``config``: 10, and fewer if the
-        longest text has more than 3 million words, but at least 2. By default true if there is no ``config``.
+        Choose the number of epochs by the length of the texts, not by ``config``: 10, or fewer (at least 2)
+        if the longest text has more than 3 million words. True by default if there is no ``config``.
     n_examples : int, default 200
-        Words, the first of the result, for which example sentences are looked up; the texts are read again.
+        Look up example sentences for this number of first words of the result, by reading the texts again.
     progress : callable, optional
-        Called with a line about each finished step.
+        Receives a line of text about each finished step.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def changes(
         raise ValueError(f"repeats is {repeats}; it should be at least 1")
     usual = dataclasses.replace(USUAL, min_count=min(USUAL.min_count, least))
     resolved = ResolvedConfig.of(config or usual)
-    if config is None or config.vectors is None:  # p-values and intervals are measured with input rows
+    if config is None or config.vectors is None:  # p-values and intervals are computed from input vectors
         resolved = dataclasses.replace(resolved, vectors="input")
     tell = progress or (lambda line: None)
     slices = Slices(texts, resolved, least)
@@ -136,7 +136,7 @@ def changes(
 
 
 def _in_documents(tokens: np.ndarray, starts: DocumentStarts) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tokens with the lines of each document side by side, and the document of each line."""
+    """Return the tokens, reordered so that a document's lines are adjacent, and the document of each line."""
     ends = np.flatnonzero(tokens < 0) + 1
     lengths = np.diff(ends, prepend=0)
     document = starts.of(ends - lengths)
@@ -147,7 +147,7 @@ def _in_documents(tokens: np.ndarray, starts: DocumentStarts) -> tuple[np.ndarra
 
 
 def _share(value: float) -> float:
-    """Limit a change to 0 (no more than in permuted texts) to 1 (opposite contexts)."""
+    """Limit a change to the range from 0 (not more than in permuted texts) to 1 (opposite contexts)."""
     return float(min(max(value, 0.0), 1.0))
 
 
@@ -253,7 +253,7 @@ class Slices:
             yield f"{of_every_text:.0%} of the lines are in every text; they say nothing about change"
 
     def fit_epochs(self) -> None:
-        """Choose the passes over the texts by the length of the longest."""
+        """Choose the number of epochs by the length of the longest text."""
         epochs = min(USUAL.epochs, max(2, READ // int(self.counts.sum(axis=1).max())))
         self.config = dataclasses.replace(self.config, epochs=epochs)
 
@@ -293,7 +293,7 @@ class Slices:
     def _models(
         self, repeats: int, tell: Callable[[str], None]
     ) -> tuple[KeyedVectors, list[list[KeyedVectors]]]:
-        """Return a model of all texts, and for each repeat one of each text."""
+        """Return a model of all texts, and for each repeat a model of each text."""
         n_texts = len(self.counts)
         chosen = [np.ones(len(self.labels), bool)]
         chosen += [self.labels == text for _ in range(repeats) for text in range(n_texts)]
@@ -323,7 +323,7 @@ class Slices:
         return self._trained(np.ones(len(self.labels), bool), 0, self.config)
 
     def contexts(self, together: KeyedVectors) -> Contexts:
-        """Return the contexts of the words, in the vectors of a model of all texts."""
+        """Return the contexts of the words, computed with the vectors of a model of all texts."""
         rows = [together.key_to_index[word] for word in self.vocab.words]
         counts = self.counts.sum(axis=0)
         groups = self.groups if self.grouped else None
@@ -368,17 +368,17 @@ class Slices:
         return np.bincount(tokens[tokens >= 0], minlength=len(self.vocab))
 
     def counts_by(self, labels: np.ndarray) -> np.ndarray:
-        """Return the counts of the words in the texts that labels of the lines make, (n_texts, n_words)."""
+        """Return the count of each word in each text, (n_texts, n_words); a line's label says its text."""
         of_tokens = np.repeat(labels, self.lengths)
         return np.stack([self._count(self.tokens[of_tokens == text]) for text in range(len(self.counts))])
 
     def _trained(self, lines: np.ndarray, number: int, config: ResolvedConfig) -> KeyedVectors:
-        """Return vectors of some of the lines."""
+        """Return the vectors of a model that is trained on some of the lines."""
         tokens = self.tokens[np.repeat(lines, self.lengths)]
         counts = self._count(tokens)
         kept = np.flatnonzero(counts >= config.min_count)
         vocab = Vocab([self.vocab.words[row] for row in kept], counts[kept])
-        ids = np.full(len(self.vocab) + 1, -2, np.int32)  # the last place is for the end of a line
+        ids = np.full(len(self.vocab) + 1, -2, np.int32)  # the last entry is for the end of a line
         ids[[self.vocab.index[word] for word in vocab.words]] = np.arange(len(vocab))
         ids[-1] = -1
         renumbered = ids[tokens]
@@ -402,7 +402,7 @@ class Slices:
         apart: Sequence[Sequence[Moved]],
         near: tuple[dict[str, list[str]], dict[str, list[str]]],
     ) -> Changes:
-        """Return the data of each word."""
+        """Return the result, with the data of each judged word."""
         counts = harmonic_mean_count(self.counts[:, self.rows])
         distance, turnover = (
             np.mean([[getattr(pair, name) for pair in pairs] for pairs in apart], axis=(0, 1))
@@ -449,8 +449,8 @@ class Slices:
                     band=tuple(differences.band[:later, i].tolist()),
                 )
             )
-        # Of the measures, distance orders words most as people do; but rare words move farthest by chance, so
-        # its rank among words of like frequency is taken.
+        # Of the measures, distance agrees best with people's order of the words. But rare words move farthest
+        # by chance, so the words are ordered by the rank of their distance among words of similar frequency.
         words.sort(
             key=lambda one: (
                 not one.changed,

@@ -1,7 +1,7 @@
 """Pages about a model, each complete in one file.
 
-Input: a model directory, or vectors. Output: HTML that shows the run, the vocabulary and what attention looks
-at; and an explorer, a map of the words with their neighbours, for browsers and notebooks.
+Input: a model directory, or vectors. Output: a report in HTML on the run, the vocabulary and the attention;
+and an explorer, a map of the words with their neighbours, for browsers and notebooks.
 """
 
 from wordvec_ca.report.explorer import Explorer, UnfaithfulMapError, explore, read_classes

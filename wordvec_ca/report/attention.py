@@ -1,4 +1,4 @@
-"""Section on attention: how much each place, word and class of words gets."""
+"""Section on attention: how much attention each place, word and class of words gets."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from wordvec_ca.tables import Part, logits_by_part
 from wordvec_ca.vectors import KeyedVectors
 
 BANDS = (50, 1_000, 10_000)
-"""Frequency ranks that separate the rows of the heat map; most words above the first are function words."""
+"""Frequency ranks that separate the rows of the heat map; words up to the first are mostly function words."""
 
 MOST_PLACES = 25
-"""Places on each side that the heat map shows."""
+"""Number of places on each side that the heat map shows."""
 
 UNIT = "1 is what an average word at an average place gets; words count as often as training meets them."
 
@@ -32,11 +32,11 @@ class Attention(NamedTuple):
     Attributes
     ----------
     part : Part
-        The part of the vectors for which this holds.
+        The part of the vectors that has this attention.
     by_word : ndarray of shape (n_words, n_places), float64
-        One place if the model does not tell places apart.
+        The attention of each word at each place; one column if the attention does not depend on the place.
     by_place : ndarray of shape (n_places,), float64
-        The mean over the words of the text, as training sees them.
+        The mean over the words, weighted by how often training reads them.
     weights : ndarray of shape (n_words,), float64
         Relative frequency of each word in training, after sub-sampling.
     """
@@ -51,7 +51,7 @@ def relative_attention(folder: Path, counts: np.ndarray | None, config: TrainCon
     """Return how much attention the words of a cbow-attn model get at each place, for each part.
 
     The attention weights of a window are proportional to exp(K + s) and sum to 1 (docs/models.md). Here they
-    are divided by their mean over places and words; each word counts as often as training reads it.
+    are divided by their mean over places and words, in which each word counts as often as training reads it.
     """
     words, slots = read_attention(folder)
     n_words = len(words)
@@ -128,7 +128,7 @@ def _part(folder: Path, vectors: KeyedVectors, found: Attention, config: TrainCo
 
 
 def _near(found: Attention) -> tuple[slice, list[int]]:
-    """Return which places are shown, and how far from the target they are."""
+    """Return which places are shown, and their distances from the target."""
     half = len(found.by_place) // 2
     near = slice(max(0, half - MOST_PLACES), half + MOST_PLACES)
     return near, found.part.offsets[near]
@@ -148,7 +148,7 @@ def _by_place(found: Attention) -> Figure:
 
 
 def _heat(vectors: KeyedVectors, found: Attention, has_places: bool) -> dict[str, Any]:
-    """Return the heat map by class of word and place, and its numbers."""
+    """Return the heat map of attention by class of word and by place, and its numbers."""
     near, offsets = _near(found) if has_places else (slice(0, 1), [])
     classes = word_classes(vectors.index_to_key)
     names = [name for name, _ in classes]

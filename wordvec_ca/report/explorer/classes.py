@@ -1,4 +1,4 @@
-"""Classes of words, which can colour a map."""
+"""Classes of words, by which a map can be coloured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wordvec_ca.files import split_lines
 
 
 def read_classes(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read a file of lines ``word TAB class`` in UTF-8; empty lines are skipped.
+    """Read the class of each word from a UTF-8 file with lines ``word TAB class``; empty lines are skipped.
 
     Parameters
     ----------

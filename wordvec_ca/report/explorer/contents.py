@@ -1,4 +1,4 @@
-"""What an explorer holds: the chosen words, their maps, regions and vectors, and attention."""
+"""The content of an explorer: the chosen words, their maps, regions and vectors, and attention."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from wordvec_ca.tables import logits_by_part
 from wordvec_ca.vectors import KeyedVectors
 
 DOCUMENTS = 2_000
-"""Default for the most documents on a map."""
+"""Default limit for the number of documents on a map."""
 
 Model = KeyedVectors | str | os.PathLike[str]
 
 
 class Contents(NamedTuple):
-    """Words with all that is shown about them.
+    """The words of an explorer, with all that the page shows about them.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def gather(
     form: str | None,
     tell: Callable[[str], None] | None,
 ) -> Contents:
-    """Return what an explorer of these models holds; the arguments are those of `explore`."""
+    """Return the content of an explorer of these models; the arguments are those of `explore`."""
     if words < 2:
         raise ValueError(f"words is {words}; a map needs at least 2")
     given = [one for one in (model, other) if one is not None]
@@ -154,7 +154,7 @@ class _Source(NamedTuple):
 
 
 def _source(model: Model, otherwise: str, form: str | None) -> _Source:
-    """Open a model with one form of its vectors; vectors that have no file are called ``otherwise``."""
+    """Open a model with one form of its vectors; vectors without a file get the name ``otherwise``."""
     if isinstance(model, KeyedVectors):
         return _Source(model, otherwise, None, None)
     name = terminal_text(Path(model).resolve().name)
@@ -164,7 +164,10 @@ def _source(model: Model, otherwise: str, form: str | None) -> _Source:
 def _with_documents(
     source: _Source, model: str | os.PathLike[str], words: int, documents: int | None
 ) -> tuple[_Source, int]:
-    """Return a model with its documents after its words, and their number; untrained words are left out."""
+    """Return a model with its documents after its words, and the number of documents.
+
+    Words that were not trained are left out.
+    """
     folder = Path(model)
     has_record = (folder / ModelFile.CONFIG).is_file() and (folder / ModelFile.DOCUMENTS).is_file()
     if not has_record or not (config := read_config(folder)).spec.documents:
@@ -183,7 +186,7 @@ def _with_documents(
 def _rows_that_fit(
     sources: list[_Source], words: int, max_megabytes: float | None, n_documents: int = 0
 ) -> list[np.ndarray]:
-    """Return each model's rows of the most frequent words that fit into the page, and of documents."""
+    """Return each model's rows of the documents and of the most frequent words that fit into the page."""
     rows = _common_rows([source.table for source in sources], words)
     if max_megabytes is not None:
         resampled = sum(source.table.resamples is not None for source in sources)
@@ -234,13 +237,13 @@ def _shown(
 
 
 def _made(folder: Path) -> dict[str, Any] | None:
-    """Return a model's options and text, or None if it is not a directory with a record."""
+    """Return the record of a model (options and text), or None if it is not a directory with a record."""
     if not (folder / ModelFile.CONFIG).is_file():
         return None
     try:
         record, config = read_record(folder), read_config(folder)
     except DataError:
-        return None  # a map that another program wrote, next to its vectors
+        return None  # the record is not ours: another program wrote this file next to its vectors
     made: dict[str, Any] = {"kind": config.model, "seed": config.seed}
     settings = record.get("settings")
     corpus = settings.get("corpus") if isinstance(settings, dict) else None

@@ -1,4 +1,4 @@
-"""Places of words on a map: t-SNE, or PCA without it; and how faithful the map is."""
+"""Coordinates of words on a map, by t-SNE or, if it is not installed, by PCA; and how faithful the map is."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Method = Literal["auto", "tsne", "pca"]
 FEWEST_FOR_TSNE = 50
 
 EARLY, LATE = 125, 250
-"""Iterations with and without exaggerated attraction; twice as many do not preserve more neighbours."""
+"""Iterations with and without exaggerated attraction; twice these numbers preserve no more neighbours."""
 
 FEWEST_KEPT = 0.03
-"""Share of the nearest words that a map must keep; below it a map shows noise."""
+"""Share of the nearest words that a map must keep; a map that keeps fewer shows noise."""
 
 INSTALL = "pip install 'wordvec-ca[map]'"
 
@@ -35,7 +35,7 @@ class UnfaithfulMapError(ImportError):
 
 
 _VERSION = 2
-"""Version of cached maps; it is raised whenever the same vectors would give another map."""
+"""Version of cached maps; to be increased by any change that gives another map for the same vectors."""
 
 
 class WordMap(NamedTuple):
@@ -44,11 +44,11 @@ class WordMap(NamedTuple):
     Attributes
     ----------
     places : ndarray of shape (n_words, 2), float32
-        Within [0, 1], with the same scale along both axes.
+        Coordinates within [0, 1], with the same scale along both axes.
     graph : NeighbourGraph
         The nearest words in the original space.
     kept : float
-        The share of a word's nearest words that are also among its nearest on the map: mean over all words.
+        Mean over all words of the share of a word's nearest words that are also among its nearest on the map.
     method : str
         ``'tsne'`` or ``'pca'``.
     """
@@ -97,7 +97,7 @@ def word_map(
     cache: str | os.PathLike[str] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> WordMap:
-    """Return the places of words on a map.
+    """Return a map of words: their coordinates and neighbours.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def word_map(
     seed : int
         The same seed gives the same map.
     start : ndarray of shape (n_words, 2), optional
-        Initial coordinates, so that two maps resemble each other; by default those of PCA.
+        Initial coordinates, by default those of PCA; those of another map make the two maps similar.
     cache : path-like, optional
         Folder for cached maps; it is created if needed.
     tell : callable, optional
@@ -125,8 +125,8 @@ def word_map(
 
     Notes
     -----
-    For 65,484 words trained on 12 million, UMAP (15 neighbours) kept 3 % of the 20 nearest words, t-SNE
-    kept 16 %.
+    For a vocabulary of 65,484 words, trained on a text of 12 million, UMAP (15 neighbours) kept 3 % of the 20
+    nearest words, and t-SNE kept 16 %.
     """
     file = None if cache is None else Path(cache) / f"{_digest(directions, method, seed, start)}.npz"
     found = None if file is None else _cached(file, len(directions), method)
@@ -223,7 +223,10 @@ def _kept(places: np.ndarray, graph: NeighbourGraph) -> float:
 
 
 def _without_self(near: np.ndarray) -> np.ndarray:
-    """Remove each word from its own list; if it is missing (ties at its coordinates), remove the last."""
+    """Remove each word from its own list of nearest words.
+
+    If it is missing there because of ties at its coordinates, remove the last.
+    """
     own = near == np.arange(len(near))[:, None]
     own[~own.any(axis=1), -1] = True
     return near[~own].reshape(len(near), -1)

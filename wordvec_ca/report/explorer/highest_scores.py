@@ -1,4 +1,4 @@
-"""The highest scores of each row of a block; a module of its own since numba is slow to import."""
+"""Finds the highest scores of each row of a block, in a separate module since numba is slow to import."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import numba
 
 
-# cached: to compile it takes four seconds, as long as a map of some thousand words
+# cached, since compilation takes four seconds, as long as a map of some thousand words
 @numba.njit(parallel=True, cache=True)
 def keep_highest(scores: Any, first: int, rows: Any, cosines: Any) -> None:
-    """Insert scores into the sorted lists of the highest.
+    """Insert scores into each word's sorted list of its highest scores.
 
     Parameters
     ----------
     scores : ndarray of shape (n, n_words), float32
-        The cosines of some words with all.
+        The cosines of some words with all words.
     first : int
         Row of the first of these words: no word is its own neighbour.
     rows : ndarray of shape (n, topn), int32
-        Whose scores are in ``cosines``.
+        The words to which the values of ``cosines`` belong.
     cosines : ndarray of shape (n, topn), float32
         The highest so far, in falling order.
     """

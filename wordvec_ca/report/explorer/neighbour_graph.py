@@ -1,4 +1,4 @@
-"""The nearest words of every word: exact, and the same on every run."""
+"""The nearest words of every word; the search is exact, and every run gives the same result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 NEAREST = 20
-"""Neighbours of each word."""
+"""Number of neighbours of each word."""
 
 BLOCK_BYTES = 64 << 20
 
@@ -44,8 +44,8 @@ def neighbour_graph(
     tell : callable, optional
         Receives lines of progress.
     first : int, optional
-        Search only for the neighbours, among all words, of this number of most frequent words; by default
-        for those of all words.
+        Search only for the neighbours of this number of most frequent words (among all words); by default,
+        of every word.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def change(one: NeighbourGraph, other: NeighbourGraph) -> np.ndarray:
 def distance_of_neighbourhoods(
     one: NeighbourGraph, other: NeighbourGraph, directions: np.ndarray, directions_other: np.ndarray
 ) -> np.ndarray:
-    """Return how differently two models place each word among its neighbours in either.
+    """Return how differently two models place each word among its neighbours in either model.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def cosines_with(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
     directions : ndarray of shape (n_words, vector_size), float32
         Vectors of length one.
     rows : ndarray of shape (n_first, topn), int
-        The others, for each of the first words.
+        The other words, a row of them for each of the first words.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """The page: words, coordinates, neighbours and attention in one HTML file that loads nothing else.
 
-``page.html`` is its frame, ``style.css`` its look; the scripts, in the order of ``SCRIPTS``, are its
-behaviour.
+Its template is ``page.html``, and its style sheet is ``style.css``. Its scripts are included in the order of
+``SCRIPTS``.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SCRIPTS = (
 )
 
 WORDS = 100_000
-"""Default for the most words of a page."""
+"""Default limit for the number of words on a page."""
 
 
 class Explorer:
-    """Words on a map; a notebook shows it.
+    """A map of words, which a notebook displays.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Explorer:
         path : path-like
         overwrite : bool
         follow_links : bool
-            Whether a symbolic link of that name is followed; else the file replaces it.
+            Whether a symbolic link of that name is followed; if not, the file replaces the link.
 
         Raises
         ------
@@ -131,18 +131,19 @@ def explore(
     words : int
         Show at most this number of words, the most frequent.
     documents : int, optional
-        For a model of documents: show this number of them, evenly spaced, by default 2,000. They
-        are shown with the words, by their tags after ``*dt_``; alone, if no vectors of words were trained.
+        For a model of documents: number of documents to show, evenly spaced; by default 2,000. They are shown
+        together with the words, or alone if no vectors of words were trained. Their names are their tags with
+        the prefix ``*dt_``.
     max_megabytes : float, optional
         Largest size of the page; fewer words are shown to stay below it.
     method : {'auto', 'tsne', 'pca'}
-        Method; 'auto' is t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), else PCA.
+        Method of the map; 'auto': t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), or PCA.
     seed : int
         The same seed gives the same map.
     classes : mapping of str to str, optional
         Classes of some words; the map can be coloured by them.
     cache : bool
-        Keep the map next to ``model``, if that is a path, in ``MODEL.cawv-maps``.
+        Keep the map for the next time in ``MODEL.cawv-maps``, next to ``model``, if that is a path.
     vectors : str, optional
         For model directories: the form of the vectors, see ``KeyedVectors.load``.
     tell : callable, optional

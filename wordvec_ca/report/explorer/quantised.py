@@ -1,4 +1,4 @@
-"""Encoding of arrays for a page: few bytes for each number, as base64."""
+"""Encodes arrays for a page, with few bytes for each number, as base64."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def base64_of(array: np.ndarray) -> str:
 
 
 STEPS = 511
-"""Largest number of a row: with 127, one in fifty of the 20 nearest words would differ."""
+"""Largest quantised number; with 127, one in fifty of the 20 nearest words would differ."""
 
 
 def whole_numbers(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,7 +29,7 @@ def whole_numbers(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     upper : ndarray of shape (n_words, vector_size), int8
         The eight upper bits: a number is ``4 * upper + lower``.
     lower : ndarray of shape (ceil(n_words * vector_size / 4),), uint8
-        The two lower bits, of four numbers in each byte, the first in the lowest bits.
+        The two lower bits; each byte contains those of four numbers, the first in the lowest bits.
     scales : ndarray of shape (n_words,), float32
     """
     highest = np.abs(vectors).max(axis=1)

@@ -1,4 +1,4 @@
-"""Regions of a map, where words are dense, on three scales, and the words that name them."""
+"""Regions of a map where words are dense, on three scales, and the words that name each region."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LEVELS = (12, 60, 240)
 """Approximate number of regions on each level, the coarsest first."""
 
 FEWEST_WORDS = 25
-"""Words that name a region."""
+"""Smallest number of words of a region."""
 
 NO_REGION = 255
 """The label of words between the regions."""
