@@ -1,4 +1,4 @@
-"""Sections on how to repeat the run, and on the whole record."""
+"""Sections on how to repeat the run, and on the complete record."""
 
 from __future__ import annotations
 

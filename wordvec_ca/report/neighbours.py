@@ -1,4 +1,4 @@
-"""Section on neighbours: the nearest words of some frequent, medium and rare ones."""
+"""Section on neighbours: the nearest neighbours of some frequent, medium and rare words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEAREST = 6
 
 SHOWN_DOCUMENTS = 8
 LONGEST_TAG = 60
-"""Longest part of a tag that is shown, in characters."""
+"""Number of characters of a tag that are shown at most."""
 
 
 def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
@@ -26,8 +26,8 @@ def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
     Parameters
     ----------
     words : sequence of str
-        Most frequent first. Words of three letters or more are preferred; the most frequent ones, whose
-        neighbours mean little, are left out.
+        All words, most frequent first. Words of three letters or more are preferred. The most frequent words
+        are left out, since their neighbours mean little.
     """
     long = [row for row, word in enumerate(words) if len(word) > 2 and word.isalpha()]
     usable = long if len(long) >= 30 else list(range(len(words)))
@@ -52,8 +52,8 @@ def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
     -------
     list of dict
         ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)). If there are
-        resampled models, the cosine comes with its interval in one run and the number of them that have
-        the neighbour.
+        resampled models, the cosine is followed by its interval for a single run and by the number of
+        models that have the neighbour.
     """
     tables = []
     for name, rows in chosen_words(vectors.index_to_key).items():
@@ -88,6 +88,6 @@ def document_table(folder: Path) -> dict[str, Any]:
 
 
 def _shown(one: Neighbour, models: int) -> str:
-    """Return a neighbour's cosine as text and, where known, how sure it is."""
+    """Return as text a neighbour's cosine and, if known, how sure the neighbour is."""
     sure = f" {shown_interval(one.low, one.high)} {one.agreement}/{models}" if models else ""
     return f"{one.score:.2f}{sure}"

@@ -1,8 +1,8 @@
 """The report of a run: one HTML page that explains a model directory and loads nothing from elsewhere.
 
 Each section is a function that returns its content as plain data; ``page.html`` turns that into HTML, and
-``style.css`` sets colours and layout. Words and names can contain markup: Jinja escapes every string that is
-not ``Markup``, and control characters are made visible first.
+``style.css`` sets colours and layout. Words and names may contain markup, so Jinja escapes every string that
+is not ``Markup``. Before that, control characters are made visible.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from wordvec_ca.vectors import COVERAGE, KeyedVectors
 def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] | None = None) -> str:
     """Return an HTML page about a model directory: its training, its vocabulary and what it learnt.
 
-    The page is complete: it has no script and loads nothing.
+    The page is complete in itself: it has no scripts and loads nothing.
 
     Parameters
     ----------
     directory : path
         Model directory.
     place : path, optional
-        File that the page will be written to, so that it can link to the map in the model directory.
+        File that the page will be written to; from it follows the address of the map in the model directory.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
 
 
 def _explorer(folder: Path, place: str | os.PathLike[str] | None) -> str | None:
-    """Return the address, relative to the page, of the map that `cawv explore` has made, or None."""
+    """Return the address, relative to the page, of the map made by `cawv explore`; None if there is none."""
     made = folder / ModelFile.WORDS_PAGE
     if place is None or not made.is_file():
         return None

@@ -1,4 +1,4 @@
-"""Picture of words on an axis between two poles: a line for each word of one model, a curve for several."""
+"""Picture of words on an axis between two poles: for each word a line, or a curve over several models."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from html import escape
 from typing import Protocol
 
 ROW, LEFT, ACROSS = 22, 160, 460
-"""Height of a line, and width of the names and of the axis, in pixels."""
+"""Height of a word's line, width of the names, and width of the axis, in pixels."""
 
 PANEL_WIDTH, PANEL_HEIGHT, PANELS = 170, 96, 3
-"""Size of a word's curve in pixels, and number of curves side by side."""
+"""Width and height of a word's panel in pixels, and number of panels side by side."""
 
 COLOUR = "#4477aa"
 
@@ -23,7 +23,7 @@ STYLE = (
 
 
 class Placed(Protocol):
-    """Values to draw for a word: see `associations.Projection`."""
+    """The values that are drawn for a word; see `associations.Projection`."""
 
     word: str
     value: float
@@ -37,9 +37,10 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
     Parameters
     ----------
     models : sequence of Projections
-        For one model: a line for each word, in the order of the axis. For several, such as one per period:
-        a curve for each word through the models in the given order, with its intervals as a band. The
-        poles of the first model label the ends of the axis.
+        The projections in each model. With one model, the picture has a line for each word, in the order of
+        the axis. With several, such as one per period, it has a curve for each word through the models in
+        the given order, with the intervals as a band. The poles of the first model label the ends of the
+        axis.
     names : sequence of str
         Names of the models.
 

@@ -15,7 +15,7 @@ from wordvec_ca.specs.quantities import duration
 
 
 def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[str, Any]:
-    """Return the content of the page's head.
+    """Return the content of the head of the page.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[s
 def verdict(record: dict[str, Any]) -> str:
     """Return one sentence on how the run ended, or '' if its losses are not known.
 
-    Only a held-out loss shows that a run was too long: then an earlier loss was lower.
+    Only held-out losses can show that a run was too long, namely if an earlier one is lower than the last.
     """
     held_out = finite_numbers(record.get("valid_loss_by_epoch"))
     losses = finite_numbers(record.get("loss_by_epoch"))
@@ -74,7 +74,7 @@ def verdict(record: dict[str, Any]) -> str:
 
 
 def training_figures(history: History) -> list[Figure]:
-    """Return charts of loss, learning rate, speed and concentration of attention, those that are known."""
+    """Return charts of loss, learning rate, speed and concentration of attention, as far as recorded."""
     points = history.points
     if not points:
         return []
@@ -116,7 +116,7 @@ def training_figures(history: History) -> list[Figure]:
 
 
 def _speeds(history: History) -> list[float]:
-    """Return the words per second from each point to the next, NaN where no time has passed."""
+    """Return the words per second between consecutive points; NaN where no time has passed."""
     words = [0, *(point.words for point in history.points)]
     seconds = [0.0, *(point.seconds for point in history.points)]
     return [

@@ -1,6 +1,6 @@
 """A page in one file with our scripts: it loads nothing, and no other script or style can run.
 
-Words can contain markup: a page holds them as JSON, never as markup, and its policy allows only our scripts.
+Words may contain markup. So a page has them as JSON, never as markup, and its policy allows only our scripts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def scripted_page(template: str, *, scripts: Sequence[str], styles: Sequence[str
     Parameters
     ----------
     template : str
-        Path of its template below ``wordvec_ca``, with variables ``policy``, ``style`` and ``script``.
+        Path below ``wordvec_ca`` of the template, with the variables ``policy``, ``style`` and ``script``.
     scripts, styles : sequence of str
         Paths of files below ``wordvec_ca``, in the order in which they are included.
     **values
@@ -46,7 +46,7 @@ def scripted_page(template: str, *, scripts: Sequence[str], styles: Sequence[str
 
 
 def json_markup(value: Any) -> Markup:
-    """Return JSON in which no markup can begin."""
+    """Return a value as JSON whose characters cannot begin markup."""
     return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))
 
 

@@ -1,7 +1,7 @@
-"""Charts as SVG for a page: lines, points and heat maps, which take their colours from its style sheet.
+"""Charts as SVG for a page: lines, points and heat maps.
 
-The style sheet of the page gives meaning to the classes ``axis``, ``grid``, ``mark0``, ``mark1``, ``dot0``,
-``dot1``, ``more``, ``less`` and ``empty``; so one chart fits light, dark and printed pages. Every chart has a
+The style sheet of the page has the colours of the classes ``axis``, ``grid``, ``mark0``, ``mark1``, ``dot0``,
+``dot1``, ``more``, ``less`` and ``empty``, so a chart fits light, dark and printed pages. Every chart has a
 title and a description for screen readers.
 """
 
@@ -14,21 +14,21 @@ from html import escape
 
 WIDTH, HEIGHT = 440, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 14, 40
-"""Size of a chart and its margins; a label's letters are 12 of these units high."""
+"""Size and margins of a chart, in units of which the letters of a label are 12 high."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together.
+    """A series of points, drawn as a line or as dots.
 
     Attributes
     ----------
     name : str
-        For the legend; shown if there are several series.
+        Name in the legend, which is shown if there are several series.
     x, y : sequence of float
         Coordinates of the points; nan leaves a gap.
     dots : bool
-        Draw them one by one instead of a line.
+        Draw the points as dots instead of a line.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to positions, linearly or by their logarithm.
+    """Maps values to positions, linearly or logarithmically.
 
     Attributes
     ----------
     low, high : float
-        Values at the ends.
+        Values at the two ends.
     start, end : float
-        Positions of the ends.
+        Positions of the two ends.
     log : bool
     whole : bool
         Whether only whole numbers are labelled.
@@ -134,7 +134,7 @@ def chart(
     zero : bool
         Whether the vertical axis begins at 0.
     x_whole : bool
-        Whether the horizontal axis counts something: only whole numbers are labelled.
+        Whether the horizontal axis shows a count, so that only whole numbers are labelled.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def heat_map(
     columns: Sequence[str],
     values: Sequence[Sequence[float]],
 ) -> str:
-    """Return a heat map of ratios: 1 is colourless, higher and lower ratios have a hue each, on a log scale.
+    """Return a heat map of ratios on a log scale; 1 has no colour, higher and lower ratios have two hues.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def heat_map(
     rows, columns : sequence of str
         Labels.
     values : sequence of sequence of float
-        Positive ratios, a sequence for each row; nan is an empty cell.
+        Positive ratios, one sequence for each row; nan leaves the cell empty.
 
     Returns
     -------

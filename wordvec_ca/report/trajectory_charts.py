@@ -15,7 +15,7 @@ ACROSS = 3
 STYLE = """svg{background:#fff;font:12px sans-serif}path{fill:none}.mark0{stroke:#4477aa;stroke-width:2}
 .mark1{stroke:#999;stroke-dasharray:4 3}.dot0{fill:#4477aa}.dot1{fill:#999}.grid{stroke:#ddd}
 .axis{stroke:#444}.middle{text-anchor:middle}.end{text-anchor:end}.word{font:bold 15px sans-serif}"""
-"""Style of the classes of `chart` for a picture outside a page."""
+"""Style sheet for the classes of `chart`, for a picture outside a page."""
 
 
 def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], texts: Sequence[str]) -> str:
@@ -24,10 +24,10 @@ def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], 
     Parameters
     ----------
     words : sequence of (str, sequence of float, sequence of float)
-        Each word; its distance from the first text in each later one; and the distances below which 95 % of
-        permuted texts stay, empty if they are not known.
+        For each word: the word; its distance between the first and each later text; and the 95 % quantiles
+        of these distances in permuted texts, empty if not known.
     texts : sequence of str
-        Names of the texts, for the description.
+        Names of the texts, for the description of the chart.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Values of a record as text for people."""
+"""Converts values of a record to text for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wordvec_ca.files import terminal_text
 
 
 def visible(text: str) -> str:
-    """Return text with control characters and the like as escapes; only line ends stay."""
+    """Return text with escapes in place of control and similar characters, except line ends."""
     return "\n".join(map(terminal_text, text.split("\n")))
 
 

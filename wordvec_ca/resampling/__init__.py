@@ -1,6 +1,6 @@
 """Models of resampled text: K trainings, each on a bootstrap sample of the lines, and their mean.
 
-Input: an encoded text and options with ``resamples``. Output: the mean of the models, and the models
+Input: an encoded text, and options that include ``resamples``. Output: the mean of the models, and the models
 themselves, from which `wordvec_ca.vectors` computes intervals.
 """
 

@@ -1,8 +1,8 @@
-"""Models of resampled text: K trainings of bootstrap samples of one encoded text, and their mean.
+"""Models of resampled text: K trainings on bootstrap samples of one encoded text, and their mean.
 
-Each model has its own seed and its own sample of lines or of whole documents. Each is saved in checkpoints,
-so that a run can resume within any of them. At the end all are rotated into one space (generalised
-Procrustes); their mean is published, and the rotated models are kept beside it for intervals.
+Each model has its own seed and its own sample of lines or of whole documents. Checkpoints are saved of each
+model, so a run can resume in the middle of any of them. At the end all models are rotated into one space
+(generalised Procrustes). Their mean is published, and the rotated models are stored beside it for intervals.
 """
 
 from __future__ import annotations
@@ -52,38 +52,40 @@ from wordvec_ca.training import (
 from wordvec_ca.vectors import directions, mean_space
 
 FITTED = 5_000
-"""Number of words on which rotations are fitted, the most frequent: their vectors have the least noise."""
+"""Rotations are fitted on this number of most frequent words, whose vectors have the least noise."""
 
 BLOCK_ROWS = 2_048
-"""Rows that are turned at a time."""
+"""Number of rows rotated at a time."""
 
 THREADS = 8
-"""Largest number of threads of a model; further threads train another model at the same time."""
+"""Largest number of threads that train one model; further threads train another model at the same time."""
 
 LEAST_DOCUMENTS = 10
-"""Smallest number of documents for a sample. A sample of fewer has little information and may be empty: with
-10 documents once in 20,000 draws."""
+"""Smallest number of documents that may be resampled. With fewer, a sample has little information and may be
+empty; with 10 documents one of 20,000 samples is empty.
+"""
 
 LOOKED_AT = 20_000_000
-"""Tokens at the beginning of the text in which neighbouring lines are compared."""
+"""Neighbouring lines are compared within this number of tokens at the beginning of the text."""
 
 FAMILIAR = 50_000
-"""Number of most frequent words by which lines are compared: copying the vectors of all words would take too
-much memory."""
+"""Lines are compared by this number of most frequent words, since a copy of all vectors would take too much
+memory.
+"""
 
 MORE_MEMORY = 0.25
-"""Memory that models trained in parallel may take beyond one run, as a share of that of one run."""
+"""Additional memory that models trained in parallel may take, as a share of the memory of one run."""
 
 
 def folder_of_model(folder: Path, number: int) -> Path:
-    """Return the folder of the checkpoints of a model of resampled text within a run's folder; the first
-    model is 0.
+    """Return the folder, within the folder of a run, for the checkpoints of one model of resampled text; the
+    first model has number 0.
     """
     return folder / "resamples" / f"{number + 1:03}"
 
 
 def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedConfig:
-    """Return the configuration of one of the models: with its own seed, and a part of the threads."""
+    """Return the configuration of one of the models, with its own seed and its share of the threads."""
     state = np.random.SeedSequence([config.seed, 0x72657361, number]).generate_state(1, np.uint64)
     seed = int(state[0] >> np.uint64(1))
     return dataclasses.replace(config, resamples=None, group_by=None, seed=seed, workers=workers)
@@ -92,9 +94,9 @@ def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedC
 def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
     """Return how many models are trained at a time, and the threads of each.
 
-    Training one model after the other takes the least memory, and up to 8 threads train one model nearly as
-    fast as several at once. So several are trained in parallel only if they are small, or if there are more
-    threads.
+    Training one model after the other takes the least memory, and with up to 8 threads it is nearly as fast
+    as training several at once. So models are trained in parallel only if they are small, or if there are
+    more threads.
     """
     assert config.resamples is not None
     one = memory_bytes(dataclasses.replace(config, workers=1, replicas=None), n_words)
@@ -105,10 +107,10 @@ def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
 
 
 class ResampledModels:
-    """Trains models of resampled text one after the other, or some side by side, and publishes their mean.
+    """Trains models of resampled text one after the other, or several in parallel, and publishes their mean.
 
-    A context manager. It has the attributes of a trainer that a run needs: ``model``, ``interrupt`` and
-    ``cut_short``.
+    It is a context manager. It has the attributes of a trainer that a run needs: ``model``, ``interrupt``
+    and ``cut_short``.
 
     Parameters
     ----------
@@ -119,11 +121,11 @@ class ResampledModels:
     held_out : EncodedCorpus or None
         The held-out text.
     folder : Path, optional
-        Folder of the run, where checkpoints go; by default a temporary one.
+        Folder of the run, to which checkpoints are written; by default a temporary folder.
     interval : Interval, optional
         How often checkpoints are written.
     mark : str, optional
-        Which run, as in ``run.json``.
+        Identifier of the run, as in ``run.json``.
     """
 
     def __init__(
@@ -172,7 +174,7 @@ class ResampledModels:
 
     @property
     def finished(self) -> list[int]:
-        """The numbers of the models that are trained."""
+        """The numbers of the models whose training is finished."""
         return [k for k, s in enumerate(self._states) if s is not None and s.epoch > self.config.epochs]
 
     @property
@@ -181,7 +183,7 @@ class ResampledModels:
         return self.interrupted and len(self.finished) < self._number
 
     def interrupt(self) -> None:
-        """End after the chunks under way; from a signal handler or another thread."""
+        """End after the current chunks; may be called from a signal handler or another thread."""
         self.interrupted = True
         self._stop()
 
@@ -199,12 +201,12 @@ class ResampledModels:
         Parameters
         ----------
         callbacks : sequence of callable
-            Each receives a ``Progress`` of all models together; a true result ends the run.
+            Each is called with a ``Progress`` of all models together; a true result ends the run.
 
         Raises
         ------
         DataError
-            Training of one diverged.
+            The training of a model diverged.
         """
         progress = CombinedProgress(self._number, self.config.epochs, self._states, callbacks)
         waiting = [k for k in range(self._number) if k not in self.finished]
@@ -217,7 +219,7 @@ class ResampledModels:
                     if number is None:
                         return
                     self._last = None
-                    gc.collect()  # a trainer and its threads hold each other, and with them a whole model
+                    gc.collect()  # a trainer and its threads refer to each other and keep a model in memory
                     self._train_model(number, progress)
             except BaseException as error:
                 self._failures.append(error)
@@ -229,7 +231,7 @@ class ResampledModels:
         try:
             for thread in threads:
                 while thread.is_alive():
-                    thread.join(0.2)  # so that signals are handled meanwhile
+                    thread.join(0.2)  # a short wait, so that signals are handled meanwhile
         except BaseException:
             self._stop()
             for thread in threads:
@@ -240,7 +242,7 @@ class ResampledModels:
         self.history = progress.history
 
     def _train_model(self, number: int, progress: CombinedProgress) -> None:
-        """Train one model, or the rest of it, and save it."""
+        """Train one model, from its checkpoint if there is one, and save it."""
         config = model_config(self.config, number, self._threads)
         checkpoints = self._checkpoints(number)
         model, former = EmbeddingModel(config, self._encoded.vocab), self._states[number]
@@ -254,7 +256,7 @@ class ResampledModels:
         if former is not None:
             trainer.restore(former)
         self._at_work[number] = trainer
-        # `_stop` may have gone through `_at_work` just before this trainer was entered there
+        # `_stop` may have looked through `_at_work` just before this trainer was added to it
         if self._stopping:
             trainer.interrupt()
         writing = Checkpointing(checkpoints, self._mark, self._encoded, self._held_out, former)
@@ -266,7 +268,7 @@ class ResampledModels:
 
         trainer.run([tell, CollapseWatch(trainer)], writing)
         if trainer.finished:
-            # the last checkpoint is the finished model, which `publish` reads; K models take enough space
+            # K models take much space: keep only the last checkpoint, the finished model that `publish` reads
             writing.write(trainer)
             checkpoints.drop_old(kept=1)
         self._states[number] = checkpoints.newest_state()
@@ -274,24 +276,23 @@ class ResampledModels:
         self._last = trainer
 
     def publish(self, started: float) -> None:
-        """Compute the mean of the trained models, with its record; if fewer than two are trained, publish
-        what exists.
+        """Compute the mean of the trained models, and its record; with fewer than two, publish what there is.
 
         Parameters
         ----------
         started : float
-            When this process began with the run.
+            The time when this process began to work on the run.
         """
         finished = self.finished
         trainer = self._last
         gc.collect()
-        if trainer is None:  # all were trained before
+        if trainer is None:  # all models were trained by earlier processes
             config = model_config(self.config, 0, self._threads)
             trainer = self._last = Trainer(EmbeddingModel(config, self._encoded.vocab), self._encoded.tokens)
         model = trainer.model
         if len(finished) > 1:
             place = folder_of_model(self._folder, 0).with_name("mean")
-            shutil.rmtree(place, ignore_errors=True)  # of a process that was killed here
+            shutil.rmtree(place, ignore_errors=True)  # left by a process that was killed at this point
             place.mkdir(parents=True)
             try:
                 self._mean(model, finished, place)
@@ -323,7 +324,7 @@ class ResampledModels:
 
     @one_blas_thread
     def _mean(self, model: EmbeddingModel, finished: list[int], place: Path) -> None:
-        """Read all models, one after the other; store their mean in ``model`` and the models in
+        """Read all models, one after the other; store their mean in ``model``, and the rotated models in
         ``resamples``.
         """
         d, n_words = self.config.vector_size, len(model.vocab)
@@ -355,7 +356,8 @@ class ResampledModels:
         of_places = np.zeros((len(finished), slots), np.float32)
         for i, (number, turn) in enumerate(zip(finished, turns, strict=True)):
             self._load_turned(model, number, turn)
-            # the components of the mean, so that all are in one space; the means are its own, as in one run
+            # the components are those of the mean model, so that all models are in one space; the subtracted
+            # mean rows are each model's own, as in a single run
             blocks = (
                 (model.inputs[start : start + BLOCK_ROWS, :d] for start in range(0, n_words, BLOCK_ROWS))
                 if form is None
@@ -372,7 +374,7 @@ class ResampledModels:
         model.resamples = Resamples(codes, logits, of_places) if attends else Resamples(codes)
 
     def _load_turned(self, model: EmbeddingModel, number: int, turn: np.ndarray) -> None:
-        """Read one of the models into this one, turned into the common space."""
+        """Read one of the models into ``model``, rotated into the common space."""
         self._checkpoints(number).load(model)
         turned = {*model.of_output, "inputs"}
         for name, array in model.learnt.items():
@@ -387,11 +389,11 @@ class ResampledModels:
         model.compose()
 
     def _beside(self, name: str) -> Path | None:
-        """Return the path of the rounded models until the model is saved; None to keep them in memory."""
+        """Return the path for the rounded models until the model is saved; None if they stay in memory."""
         return None if self._temporary is not None else folder_of_model(self._folder, 0).with_name(name)
 
     def _record(self, trainer: Trainer, started: float) -> dict[str, Any]:
-        """Return the record of the published model: of all models together."""
+        """Return the record of the published model, which covers all models together."""
         states = [state for state in self._states if state is not None]
         starts = self._encoded.starts
         record = run_record(trainer, self._encoded, started, interrupted=self.cut_short)
@@ -419,12 +421,12 @@ class ResampledModels:
 
 
 def turn_rows(array: np.ndarray, turn: np.ndarray) -> None:
-    """Turn the vectors in an array of parameters, in place.
+    """Rotate the vectors in an array of parameters, in place.
 
     Parameters
     ----------
     array : ndarray of shape (n_rows, n * padded(d)), float32
-        In each row n vectors side by side, each padded with zeros.
+        Each row has n vectors side by side, each padded with zeros.
     turn : ndarray of shape (d, d), float32
     """
     d = len(turn)
@@ -435,12 +437,12 @@ def turn_rows(array: np.ndarray, turn: np.ndarray) -> None:
 
 
 def _counted(name: str, states: Sequence[State | None]) -> int:
-    """Return the sum of a tally over all models, see ``kernels.STATS``."""
+    """Return the sum of a tally over all models; see ``kernels.STATS`` for the names of tallies."""
     return int(sum(state.tallies[STATS.index(name)] for state in states if state is not None))
 
 
 def _means(losses: Sequence[Sequence[float]]) -> list[float | None]:
-    """Return the mean of each epoch over the models that have it."""
+    """Return the mean loss of each epoch, over the models that have finished it."""
     longest = max(map(len, losses), default=0)
     found = []
     for epoch in range(longest):
@@ -450,7 +452,7 @@ def _means(losses: Sequence[Sequence[float]]) -> list[float | None]:
 
 
 class CombinedProgress:
-    """The progress of all models as one run: its epochs are those of all models, one after the other."""
+    """The progress of all models as that of one run, whose epochs are those of all models in sequence."""
 
     def __init__(
         self, number: int, epochs: int, states: Sequence[State | None], callbacks: Sequence[Callback]
@@ -467,7 +469,7 @@ class CombinedProgress:
         self.history = History()
 
     def of(self, number: int, record: Progress) -> bool:
-        """Receive a record of one model and pass on the combined one; return whether the run should end."""
+        """Receive a record of one model, pass on the combined record, and return whether to end the run."""
         with self._lock:
             self._fractions[number], self._words[number] = record.fraction, record.words
             self._done[number] = record.epoch - (not record.epoch_ended)

@@ -1,4 +1,4 @@
-"""Displays of a run while it trains: records, a bar, lines, and a log."""
+"""Displays of the progress of a run: a bar, lines of text, a line in a notebook, and a log."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ from wordvec_ca.models import Callback, Progress
 from wordvec_ca.specs.quantities import duration
 
 LINE_EVERY = 10.0
-"""Seconds between two lines if the output is not a terminal."""
+"""Seconds between two lines of output that is not a terminal."""
 
 RENEW_EVERY = 0.3
-"""Seconds between two states of a line in a notebook."""
+"""Seconds between two updates of the progress line in a notebook."""
 
 KEEP_EVERY = 60.0
-"""Seconds between two states of a line where each state may remain, as in a page made by nbconvert."""
+"""Seconds between two updates if each may stay visible, as in a page that nbconvert makes."""
 
 LIVE_NOTEBOOKS = ("JPY_SESSION_NAME", "COLAB_", "VSCODE_")
-"""Variables of notebooks that are open: in them, each state of a line replaces the one before."""
+"""Environment variables (or their prefixes) that interactive notebooks set. An interactive notebook lets a
+new text replace the previous state of a line.
+"""
 
 
 def describe(record: Progress, columns: int | None = None) -> str:
-    """Return one line for people; the least important parts are left out if it would be too wide."""
+    """Return a record as one line of text, without its least important parts if it would be too wide."""
     loss = record.epoch_loss if record.epoch_ended else record.loss
     parts = {
         "share": f"{100 * record.fraction:5.1f}%",
@@ -51,7 +53,7 @@ def describe(record: Progress, columns: int | None = None) -> str:
 
 
 class Lines:
-    """Plain lines on a stream that is not a terminal, at most one in ten seconds and one per epoch."""
+    """Writes plain lines to a stream that is not a terminal: one every ten seconds, and one per epoch."""
 
     def __init__(self) -> None:
         self.stream = sys.stderr
@@ -61,15 +63,15 @@ class Lines:
         """Write a line if one is due."""
         if record.epoch_ended or time.monotonic() - self._last >= LINE_EVERY:
             self._last = time.monotonic()
-            with contextlib.suppress(OSError):  # a reader that has gone must not end the run
+            with contextlib.suppress(OSError):  # a closed pipe must not end the run
                 self.stream.write(describe(record) + "\n")
                 self.stream.flush()
 
 
 class Bar:
-    """A progress bar on a terminal, of the reading and then of the training.
+    """A progress bar on a terminal, first for the reading of the text, then for the training.
 
-    It appears with the first record and leaves one line per epoch; without records nothing is shown.
+    It appears with the first record and leaves one line per epoch. Without records nothing is shown.
     """
 
     def __init__(self) -> None:
@@ -110,13 +112,13 @@ class Bar:
 
     def _move(self, share: float | None, text: str) -> None:
         """Show how much is done; the share is None for a stream of unknown length."""
-        with contextlib.suppress(OSError):  # a terminal that has gone must not end the run
+        with contextlib.suppress(OSError):  # a closed terminal must not end the run
             percent = "" if share is None else f"{100 * share:5.1f}%"
             total = None if share is None else 1.0
             self._display.update(
                 self._task, total=total, completed=share or 0.0, description=text, share=percent
             )
-            self._display.start()  # the first time it draws what is there; later it does nothing
+            self._display.start()  # the first call draws the bar; later calls do nothing
 
 
 class RenewedLine:
@@ -125,9 +127,9 @@ class RenewedLine:
     Parameters
     ----------
     write : callable
-        Receives each state of the line.
+        Called with each new text of the line.
     every : float, optional
-        Seconds between two states; of more than a second also before the first.
+        Seconds between two updates. If it is above 1, the first update waits as long, too.
     """
 
     def __init__(self, write: Callable[[str], None], every: float = RENEW_EVERY) -> None:
@@ -141,7 +143,7 @@ class RenewedLine:
         self._renew(f"{share}Reading {tokens / 1e6:,.1f} M tokens")
 
     def __call__(self, record: Progress) -> None:
-        """Show how far the training is."""
+        """Show the progress of the training."""
         self._renew(describe(record), last=record.fraction >= 1.0)
 
     def _renew(self, text: str, *, last: bool = False) -> None:
@@ -151,8 +153,8 @@ class RenewedLine:
 
 
 def _cell_output() -> Callable[[str], None]:
-    """Return a function that writes below the running cell of a notebook; each text replaces the one
-    before.
+    """Return a function that shows a text below the running cell of a notebook; each text replaces the
+    previous one.
     """
     from IPython.display import display
 
@@ -169,16 +171,16 @@ def _cell_output() -> Callable[[str], None]:
 
 
 def is_cell_that_keeps_all() -> bool:
-    """Return whether a command runs in a cell (``!cawv ...``) whose output may keep each state of a line.
+    """Return whether a command runs in a cell (``!cawv ...``) whose output may keep every update of a line.
 
-    ``nbconvert --execute`` keeps what a command wrote piece by piece, without replacing anything.
+    ``nbconvert --execute`` keeps everything that a command writes and replaces nothing.
     """
     return "JPY_PARENT_PID" in os.environ and not any(name.startswith(LIVE_NOTEBOOKS) for name in os.environ)
 
 
 @contextlib.contextmanager
 def _line_of_command(stream: IO[str]) -> Iterator[Callable[[str], None]]:
-    """Yield a function that rewrites one line, for a command in a cell: ``!cawv train ...``."""
+    """Yield a function that rewrites one line, for a command that runs in a cell (``!cawv train ...``)."""
     widest = 0
 
     def write(text: str) -> None:
@@ -207,12 +209,12 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
     Parameters
     ----------
     style : {"bar", "lines", "notebook", "none"}
-        Lines do not show the reading; "notebook" is one line below the cell that runs.
+        "lines" does not show the reading; "notebook" shows one line below the running cell.
     """
     if style == "notebook":
         line = RenewedLine(_cell_output())
         yield [line], line.reading
-    elif style == "bar" and "JPY_PARENT_PID" in os.environ:  # a command in a cell: no cursor moves there
+    elif style == "bar" and "JPY_PARENT_PID" in os.environ:  # a command in a cell: its cursor cannot move
         with _line_of_command(sys.stderr) as write:
             line = RenewedLine(write, KEEP_EVERY if is_cell_that_keeps_all() else RENEW_EVERY)
             yield [line], line.reading
@@ -224,23 +226,24 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
 
 
 def show_progress(displays: Iterable[Callback], **state: Any) -> None:
-    """Pass a record to callbacks, for loops other than the trainer's; arguments as in `Progress.now`."""
+    """Pass a record to callbacks, for loops other than the trainer's; ``state`` is as for `Progress.now`."""
     record = Progress.now(**state)
     for display in displays:
         display(record)
 
 
 def style_for_python(elsewhere: str = "none") -> str:
-    """Return how ``train`` shows progress on a terminal, in a notebook or elsewhere."""
+    """Return the style in which ``train`` shows progress here: on a terminal, in a notebook or elsewhere."""
     if "ipykernel" in sys.modules:
         return "notebook"
     return "bar" if sys.stderr is not None and sys.stderr.isatty() else elsewhere
 
 
 class JsonLog:
-    """One JSON object per record and line, written at once, so that a crash loses none.
+    """A log with one JSON object per line, one for each record, written at once so that a crash loses none.
 
-    If the disk is full, the log ends with its last complete record and a warning, and the run continues.
+    If the disk is full, the log ends with its last complete record, a warning is given, and the run
+    continues.
 
     Parameters
     ----------
@@ -264,7 +267,7 @@ class JsonLog:
         if self._file is not None:
             self._file.close()
         if self._path.is_file() and self._path.stat().st_size == 0:
-            self._path.unlink()  # the run ended before it began
+            self._path.unlink()  # the run ended before it wrote a record
 
     def __call__(self, record: Progress) -> None:
         """Append the record."""
@@ -277,7 +280,7 @@ class JsonLog:
             while written < len(line):
                 written += self._file.write(line[written:]) or 0
         except OSError as error:
-            with contextlib.suppress(OSError):  # not every file can be cut
+            with contextlib.suppress(OSError):  # not every file can be truncated
                 self._file.truncate(os.fstat(self._file.fileno()).st_size - written)
             self._file.close()
             self._file = None

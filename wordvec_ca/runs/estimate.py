@@ -40,20 +40,20 @@ class Plan:
     n_words : int
         Size of the vocabulary.
     n_parameters : int
-        Numbers that learn.
+        Number of trained parameters.
     replicas : int
         Copies of the parameters that are trained at the same time.
     memory_bytes : int
-        Anonymous memory while training.
+        Anonymous memory during training.
     cache_bytes : int
-        Encoded text on disk; about twice that while it is being written.
+        Size of the encoded text on disk; while it is being written, about twice this size is needed.
     model_bytes : int
-        The model directory.
+        Size of the model directory.
     words_per_second : float or None
-        Measured on made-up text with this vocabulary, in words of text, all workers together; None if the
-        parameters do not fit into this machine's memory.
+        Words of text per second of all workers together, measured on made-up text with this vocabulary. None
+        if the parameters do not fit into the memory of this machine.
     training_seconds : float or None
-        Estimate from that.
+        Estimate that follows from this speed.
     """
 
     config: ResolvedConfig
@@ -77,9 +77,9 @@ def plan(
     no_cache: bool = False,
     progress: ReadingProgress | None = None,
 ) -> Plan:
-    """Count the corpus, time the training loop for a moment, and work out what the run will need.
+    """Count the corpus, measure the speed of the training loop briefly, and estimate what the run will need.
 
-    Nothing is written. Parameters and errors as in ``train``.
+    Nothing is written. Parameters and errors are those of ``train``.
     """
     check_type(config)
     config = ResolvedConfig.of(config)
@@ -99,7 +99,7 @@ def plan(
         kept = sum(n for word, n in zip(found.words, found.counts.tolist(), strict=True) if word in words)
         stats = replace(stats, kept_tokens=kept)
     replicas = usual_replicas(config, len(words), stats.kept_tokens + stats.lines)
-    config = replace(config, replicas=replicas)  # of the whole text, not of the moment that is timed
+    config = replace(config, replicas=replicas)  # as for the whole text, not for the short text that is timed
     fits = memory_bytes(config, len(words), replicas) <= machine_memory()
     speed = measured_speed(config, words, stats.kept_tokens + stats.lines) if fits else None
     return Plan(
@@ -121,10 +121,10 @@ def plan(
 
 
 def measured_speed(config: ResolvedConfig, vocab: Vocab, n_tokens: int, *, seconds: float = 0.5) -> float:
-    """Measure the words per second of the training loop on a random text of this length, drawn by
-    frequency.
+    """Measure the words per second of the training loop, on words drawn at random by frequency; the options
+    are those for a text of ``n_tokens``.
     """
-    sharing = parts(n_tokens, config)  # of the whole text, not of the moment's
+    sharing = parts(n_tokens, config)  # as for the whole text, not for the short one
     config = replace(config, negatives="shared" if sharing > 1 else "exact", shared_by=sharing)
     tags = DocumentTags(2_000) if config.spec.documents else None
     model = EmbeddingModel(replace(config, epochs=1_000_000), vocab, tags)

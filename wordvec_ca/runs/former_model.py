@@ -1,4 +1,4 @@
-"""The model that a run continues from: a model directory, or a ``.bin`` of fastText, which is converted."""
+"""The model from which a run continues: a model directory, or a ``.bin`` of fastText, which is converted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def former_config(path: str | os.PathLike[str]) -> ResolvedConfig:
     Raises
     ------
     DataError
-        The model cannot be read, or is one of fastText's that cannot be trained further.
+        The model cannot be read, or is a fastText model that cannot be trained further.
     """
     if _is_fasttext(path):
         return ResolvedConfig.of(config_of_fasttext(read_trainable_fasttext(path).options))
@@ -30,7 +30,7 @@ def former_config(path: str | os.PathLike[str]) -> ResolvedConfig:
 
 
 def former_vocab(path: str | os.PathLike[str]) -> Vocab:
-    """Return the words of a model; those of a ``.bin`` without ``</s>``, which no text of ours has."""
+    """Return the words of a model; of a ``.bin`` without ``</s>``, which does not occur in our texts."""
     if _is_fasttext(path):
         return _vocab(read_trainable_fasttext(path), path)[0]
     record = read_record(Path(path))
@@ -42,14 +42,14 @@ def former_vocab(path: str | os.PathLike[str]) -> Vocab:
 def former_model(path: str | os.PathLike[str]) -> EmbeddingModel:
     """Return a model with its parameters.
 
-    The vectors of the words of a ``.bin`` are the same. N-grams that occur in the same words get one row, the
-    mean of theirs: fastText gave them the same steps, so they differ only in their initial values. Buckets
-    that no word uses, which still have their random initial values, are left out.
+    The conversion of a ``.bin`` does not change the vectors of its words. N-grams that occur in the same
+    words get one row, the mean of their rows: fastText gave them the same steps, so they differ only in their
+    initial values. Buckets that no word uses, which still have random initial values, are left out.
 
     Raises
     ------
     DataError
-        As from `former_config`.
+        For the reasons given in `former_config`.
     """
     if not _is_fasttext(path):
         return EmbeddingModel.load(path)
@@ -85,7 +85,7 @@ def config_of_fasttext(options: FastTextOptions) -> TrainConfig:
 
 
 def _is_fasttext(path: str | os.PathLike[str]) -> bool:
-    """Return whether the model is fastText's, that is, a file and not a folder."""
+    """Return whether this is a fastText model, which is a file and not a folder."""
     return Path(path).is_file()
 
 

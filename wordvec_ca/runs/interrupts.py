@@ -1,4 +1,4 @@
-"""Signals during training: the first ends the run in order."""
+"""Signals during training: the first one ends the run in order, with its model saved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Interruptible(Protocol):
-    """Interface of what can be ended in order: a trainer, or a run on a cluster."""
+    """Interface of a trainer, or of a run on a cluster, that can be ended in order."""
 
     interrupted: bool
 
@@ -22,10 +22,10 @@ class Interruptible(Protocol):
 
 @contextmanager
 def ended_by_signals(trainer: Interruptible) -> Iterator[None]:
-    """Within the block the first Ctrl-C lets the run end and be saved; the second is a KeyboardInterrupt.
+    """Let the first Ctrl-C within the block end and save the run; the second raises KeyboardInterrupt.
 
-    SIGTERM and SIGHUP act in the same way, if the program handles them (``cawv`` does). A signal that is
-    ignored is still ignored.
+    SIGTERM and SIGHUP have the same effect if the program handles them, as ``cawv`` does. A signal that was
+    ignored before stays ignored.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:

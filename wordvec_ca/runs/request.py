@@ -1,4 +1,4 @@
-"""The request for a run: text, options and places of the results, in one object."""
+"""The request for a run: its texts, its options and the paths of its results, in one object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Fields of every request, for one machine or a cluster; `train` documents the options.
+    """The fields of every request, for one machine or a cluster; `train` documents the options.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class Request:
     output, overwrite, cache_dir, checkpoint_every
         As in ``train``.
     command : str, optional
-        Command that repeats the run; kept in the record of the model.
+        Command that repeats the run; it is stored in the record of the model.
     settings : mapping, optional
-        The same as settings for ``cawv train --config``, kept as ``run.toml`` in the model directory; by
-        default those of ``RunRequest.as_settings``.
+        The request as settings for ``cawv train --config``, stored as ``run.toml`` in the model directory;
+        by default the result of ``RunRequest.as_settings``.
     run : str
-        A random identifier, which the checkpoints and the model of this run contain too.
+        A random identifier of the run, which its checkpoints and its model contain too.
 
     Raises
     ------
@@ -69,12 +69,12 @@ class Request:
             object.__setattr__(self, "settings", showable_record(dict(self.settings), showable_name))
 
     def sources(self) -> list[str]:
-        """Return the names of what the run reads."""
+        """Return the names of all inputs of the run."""
         return []
 
     def write_file(self, storage: Storage) -> None:
-        """Write the request where `request_in` reads it; readable only by the owner if a name contains
-        secrets.
+        """Write the request to the file that `request_in` reads; only the owner can read the file if a name
+        contains secrets.
         """
         storage.write(REQUEST_FILE, self.as_file(), private=has_secrets(self.sources()))
 
@@ -103,12 +103,12 @@ class Request:
         return {}
 
     def is_saved(self) -> bool:
-        """Return whether the finished model of this very run is in place."""
+        """Return whether the output is the finished model of this very run."""
         return self.saved_record().get("interrupted") is False
 
 
 def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str = REQUEST_FILE) -> R | None:
-    """Return the request in a file; None if there is no such file.
+    """Return the request stored in a file; None if there is no such file.
 
     Parameters
     ----------
@@ -142,17 +142,17 @@ def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str 
 class RunRequest(Request):
     """The request for a run; `train` documents the fields that are its parameters.
 
-    A run that was cut short is restored from ``as_record``; then ``corpus`` and ``valid`` are lists of
-    names, or None if they were not given as files, and ``vocab`` is in the run's folder.
+    When a run that was cut short is restored from ``as_record``, ``corpus`` and ``valid`` are lists of names,
+    or None if the texts were not files, and ``vocab`` is in the run's folder.
 
     Parameters
     ----------
     corpus, valid, keep_cache, no_cache, continue_from, init_vectors
         As in ``train``.
     vocab : Vocab, optional
-        The words, if they were given.
+        The vocabulary, if one was given.
     vocab_raw : sequence of int, optional
-        ``raw_tokens`` and ``raw_types`` of these words.
+        ``raw_tokens`` and ``raw_types`` of this vocabulary.
     validates : bool
         Whether there is held-out text.
     """
@@ -184,9 +184,9 @@ class RunRequest(Request):
     def as_settings(self) -> dict[str, Any]:
         """Return the request as settings for ``cawv train --config``.
 
-        They contain options that differ from the model's defaults, the number of workers, and the texts that
-        are files. If a model is trained further, they contain all options, since its defaults are the values
-        of its first run.
+        The settings contain the options that differ from the model's defaults, the number of workers, and the
+        texts that are files. If a model is trained further, they contain all options, since the defaults are
+        then the values of the model's first run.
         """
         also = () if self.continue_from is None else tuple(self.config.as_dict())
         settings = {"corpus": absolute_names(self.corpus), **self.config.typed(also=also)}
@@ -225,7 +225,7 @@ class RunRequest(Request):
         return request
 
     def kept_text(self) -> Path:
-        """Return the folder of the encoded text if it is kept, or if there is no run to resume."""
+        """Return the folder for an encoded text that is kept, or that has no run's folder to be in."""
         if self.cache_dir is not None:
             return Path(self.cache_dir)
         assert self.output is not None
@@ -234,7 +234,7 @@ class RunRequest(Request):
 
 
 def absolute_names(corpus: Any) -> list[str] | None:
-    """Return absolute names if a corpus is given by names, else None."""
+    """Return the absolute names of a corpus that is given by names; None for any other corpus."""
     given: Sequence[Any] = [corpus] if isinstance(corpus, str | os.PathLike) else corpus
     if not isinstance(given, list | tuple) or not given:
         return None

@@ -1,4 +1,4 @@
-"""What may change between the beginning of a run and its continuation, and what may not."""
+"""Which options may change when a run is resumed or a model is trained further, and which may not."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import State, Trainer, plan_of_older
 
 CHANGEABLE = tuple(name for name in TrainConfig.__dataclass_fields__ if OPTIONS[name].resume != "same")
-"""Options that may change when a run is continued: after a divergence, or on another machine."""
+"""Options that may change when a run is resumed, for example after a divergence or on another machine."""
 
 OF_THE_MACHINE = tuple(name for name in CHANGEABLE if OPTIONS[name].continued is None)
 """Changeable options that do not affect the model. Models of resampled text may differ only in these."""
 
 
 def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> ResolvedConfig:
-    """Return a configuration with changes.
+    """Return a configuration with some options changed.
 
     Raises
     ------
     DataError
-        An option is not ``CHANGEABLE``, or the tokenizer is a function that the user did not name.
+        An option is not in ``CHANGEABLE``, or the tokenizer is a function that the user did not name.
     """
     changeable = CHANGEABLE if config.resamples is None else OF_THE_MACHINE
     for name, value in changes.items():
@@ -49,8 +49,10 @@ def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> Resolv
 
 
 def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
-    """Return the record of changed options: the fraction of the run, and both values of each option."""
-    begun = ResolvedConfig.from_dict(former.config)  # of an earlier version it may lack options
+    """Return the record of changed options: the share of the run that was done, and each option's old and new
+    value.
+    """
+    begun = ResolvedConfig.from_dict(former.config)  # a checkpoint of an earlier version may lack options
     found = {
         name: [getattr(begun, name), getattr(config, name)]
         for name in CHANGEABLE
@@ -62,7 +64,7 @@ def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
 def check_texts(
     run: UnfinishedRun, corpus: Any, valid: Any, vocab: Vocab | str | os.PathLike[str] | None
 ) -> None:
-    """Raise a DataError if texts or words are given that are not those of the run."""
+    """Raise a DataError if a given text or vocabulary is not that of the run."""
     for which, given, begun in (("text", corpus, run.request.corpus), ("valid", valid, run.request.valid)):
         names = absolute_names(given)
         if names is not None and _without_secrets(names) != _without_secrets(begun):
@@ -82,7 +84,7 @@ def check_texts(
 def check_state(
     run: UnfinishedRun, state: State, config: TrainConfig, isa: str | None, *, accept_changes: bool
 ) -> None:
-    """Raise a DataError if a run would not continue as it began; warn if only the last bits differ.
+    """Raise a DataError if a run would not continue as it began; warn if only the last bits would differ.
 
     Parameters
     ----------
@@ -124,16 +126,16 @@ def check_state(
 
 
 def check_pools(state: State, trainer: Trainer, *, accept_changes: bool) -> None:
-    """Raise a DataError if a run would go on with other negatives than it began with.
+    """Raise a DataError if a run would continue with other negatives than those with which it began.
 
     Parameters
     ----------
     state : State
-        The checkpoint that the run goes on from.
+        The checkpoint from which the run continues.
     trainer : Trainer
-        Of this process.
+        The trainer of this process.
     accept_changes : bool
-        Warn instead.
+        Warn instead of raising an error.
     """
     plan = trainer.replica.negatives.plan
     begun = plan_of_older(trainer.config, len(trainer.tokens)) if state.pools is None else state.pools
@@ -147,14 +149,14 @@ def check_pools(state: State, trainer: Trainer, *, accept_changes: bool) -> None
 
 
 def _refuse_or_warn(change: str, refusal: str, warning: str, *, accept_changes: bool) -> None:
-    """Raise a DataError that names a change of the run and what to do, or warn if changes are accepted."""
+    """Raise a DataError that states what has changed and what to do; only warn if changes are accepted."""
     if not accept_changes:
         raise DataError(f"{change}: {refusal}, or give ", Option("accept_changes", True))
     warnings.warn(f"{change}: {warning}", stacklevel=4)
 
 
 def _without_secrets(names: Any) -> list[str] | None:
-    """Return names without secrets, for comparison: a URL may have a new signature."""
+    """Return names without secrets, so that a URL with a new signature compares equal."""
     return None if names is None else list(map(showable_name, names))
 
 

@@ -1,4 +1,4 @@
-"""Training from a text to a saved model: encoding, the run and its checkpoints, signals, the record."""
+"""Training, from a text to a saved model: encoding, training with checkpoints, signals and the record."""
 
 from __future__ import annotations
 
@@ -76,30 +76,30 @@ def train(
 ) -> EmbeddingModel:
     """Train a model.
 
-    What is learned, and how, is in ``config``. The keywords below are about this one run: where its text and
-    its files are, what it begins with, and who is told of its progress.
+    ``config`` defines what is learned, and how. The other parameters concern only this run: where its text
+    and its files are, with which parameters it begins, and which functions receive its progress.
 
     Parameters
     ----------
     corpus : path, list of paths, or iterable of token lists or lines
-        The text, see ``encode_corpus``; or an ``EncodedCorpus`` to use again.
+        The text (see ``encode_corpus``), or an ``EncodedCorpus`` from an earlier call.
     config : TrainConfig, optional
         Options.
     output : path, optional
-        Directory to save the model to, at the end or when the run is stopped.
+        Directory in which the model is saved, at the end or when the run is stopped.
     overwrite : bool, default False
-        Replace that directory if it exists, and drop an unfinished run of that name.
+        Replace that directory if it exists, and remove an unfinished run with that output.
     callbacks : sequence of callable
-        Each receives a ``Progress`` about once a second and at the end of each epoch; a true result
-        stops the run.
+        Functions that are called with a ``Progress`` about once a second and at the end of each epoch. If one
+        returns a true value, the run stops.
     valid : corpus, optional
         Held-out text; its loss is measured at the end of each epoch.
     vocab : Vocab or path, optional
-        Vocabulary to use instead of the corpus's own.
+        Vocabulary to use instead of that of the corpus.
     cache_dir : path, optional
         Folder for the encoded text; by default beside the output, or in the system's temporary directory.
     keep_cache : bool, default False
-        Keep the encoded text there, and use it again if nothing has changed.
+        Keep the encoded text in ``cache_dir``, and use it again if nothing has changed.
     no_cache : bool, default False
         Do not store the encoded text, but read the text again in every epoch (see ``stream_corpus``).
     encoding_progress : callable, optional
@@ -109,16 +109,17 @@ def train(
         to ``OUTPUT.run``, or ``never``; see ``resume``. With the default, the interval grows if writing would
         take more than a fiftieth of the time. Without ``output`` no checkpoints are written.
     continue_from : path, optional
-        A model directory: begin with its parameters, words and counts; words that occur only in the corpus
-        are added (see ``expanded_vocab``). ``config`` is by default the model's (see ``continued_config``).
+        A model directory: begin with its parameters, words and counts. Words that occur only in the corpus
+        are added (see ``expanded_vocab``). By default ``config`` is that of the model (see
+        ``continued_config``).
     init_vectors : path, optional
         A file of vectors in any format that ``KeyedVectors.load`` reads: begin with these vectors for the
         words in it.
     progress : bool, optional
-        Show the progress of the run; by default on a terminal and in notebooks, unless there are
-        ``callbacks`` or an ``encoding_progress``.
+        Whether to show the progress of the run; by default it is shown on a terminal and in notebooks,
+        unless ``callbacks`` or ``encoding_progress`` are given.
     **options
-        Not allowed: the options of training belong in ``config``, and the error explains that.
+        Not allowed; the error explains that the options of training belong in ``config``.
 
     Returns
     -------
@@ -128,14 +129,14 @@ def train(
     Raises
     ------
     DataError
-        If the corpus cannot be used, the output cannot be written, or training diverged.
+        The corpus cannot be used, the output cannot be written, or training diverged.
     OptionError
         An option is outside its limits, or cannot be combined with another.
     OutputExistsError
-        If the output, or an unfinished run of that name, exists.
+        The output, or an unfinished run with that output, exists.
     TypeError
-        If ``config`` is not a ``TrainConfig``, ``corpus`` is None, ``callbacks`` is not a sequence of
-        callables, or options are given outside a ``TrainConfig``.
+        ``config`` is not a ``TrainConfig``, ``corpus`` is None, ``callbacks`` is not a sequence of callables,
+        or options are given outside a ``TrainConfig``.
     """
     _check_call(corpus, options)
     if config is not None:
@@ -167,9 +168,9 @@ def run_request(
     encoding_progress: Any = None,
     progress: bool | None = None,
 ) -> EmbeddingModel:
-    """Train what a request asks for; parameters, result and errors as of ``train``, which makes one.
+    """Carry out a request; parameters, result and errors are those of ``train``, which makes a request.
 
-    The command line creates its own request, with the typed command and the settings that repeat it.
+    The command line makes its own request, which contains the typed command and the settings that repeat it.
     """
     session = Session(callbacks, encoding_progress)
     with ExitStack() as cleanup:
@@ -221,19 +222,19 @@ def resume(
     directory : path
         The run's ``output``, or its folder ``OUTPUT.run``.
     corpus, valid : corpus, optional
-        The texts, if they were not files: they are used only if their encoded form no longer exists. Files
-        must be those of the run.
+        The texts of the run, needed only if they were not files and their encoded form no longer exists.
+        Files must be those of the run.
     vocab : Vocab or path, optional
         The vocabulary; it must be that of the run, which has its own copy.
     changes : mapping, optional
-        Options to change, of ``CHANGEABLE``.
+        Options to change, with their new values; only those in ``CHANGEABLE``.
     accept_changes : bool, default False
-        Go on although the corpus's files have changed, with the text as it was read, or although
-        the instruction set or the way to draw negatives has.
+        Continue even if the files of the corpus have changed (with the text as it was read), or if the
+        instruction set or the way to draw negatives has changed.
     callbacks, encoding_progress
         As in ``train``.
     checkpoint_every : str, optional
-        As in ``train``; by default as before.
+        As in ``train``; by default the value with which the run began.
     progress : bool, optional
         As in ``train``.
 
@@ -245,8 +246,8 @@ def resume(
     Raises
     ------
     DataError
-        There is nothing to resume; or the corpus, the vocabulary or an option has changed so that the result
-        would not be that of one run.
+        There is nothing to resume; or the corpus, the vocabulary or an option has changed, so that the result
+        would not be that of an uninterrupted run.
     ValueError
         An option is outside its limits.
     TypeError
@@ -257,7 +258,7 @@ def resume(
         cleanup.enter_context(session.shown(progress))
         run = cleanup.enter_context(UnfinishedRun.open(directory))
         request = run.request
-        if request.is_saved():  # and the process was killed before it could tidy up
+        if request.is_saved():  # the process was killed after saving, before it could tidy up
             model = EmbeddingModel.load(run.output)
             run.remove()
             return model
@@ -306,7 +307,7 @@ def resume(
 
 
 class Session:
-    """The part of this process in a run: when it began, and to whom it reports.
+    """The part of a run that this process does: when it began, and which functions receive its progress.
 
     Parameters
     ----------
@@ -318,7 +319,8 @@ class Session:
     Raises
     ------
     TypeError
-        ``callbacks`` is not a sequence of callables; that would show only after the corpus was read.
+        ``callbacks`` is not a sequence of callables. Without this check, the error would come only after the
+        corpus was read.
     """
 
     def __init__(self, callbacks: Sequence[Callback], progress: ReadingProgress | None) -> None:
@@ -330,7 +332,7 @@ class Session:
 
     @contextmanager
     def shown(self, progress: bool | None) -> Iterator[None]:
-        """Show the run for the duration of the block, if ``progress`` of ``train`` asks for it."""
+        """Show the progress within the block, if the argument ``progress`` of ``train`` asks for it."""
         style = "none"
         if progress:
             style = style_for_python("lines")
@@ -343,7 +345,7 @@ class Session:
 
 
 def _check_call(corpus: object, options: Mapping[str, object]) -> None:
-    """Raise a TypeError that shows what to write instead."""
+    """Raise a TypeError for wrong arguments that shows what to write instead."""
     if options:
         for name in options:
             if name not in TrainConfig.__dataclass_fields__:
@@ -362,7 +364,9 @@ def _check_call(corpus: object, options: Mapping[str, object]) -> None:
 
 
 def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVectors | None]:
-    """Check what can be checked before the text is read; return the request with its words, and vectors."""
+    """Check all that can be checked before the text is read; return the request with its vocabulary, and the
+    initial vectors.
+    """
     config = request.config
     check_together(
         config,
@@ -385,12 +389,12 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
             ),
             stacklevel=4,
         )
-    kernels.load(config.backend)  # fails at once if it cannot run here
+    kernels.load(config.backend)  # fails at once if the backend cannot run here
     parse_interval(request.checkpoint_every)
     if request.output is not None:
         check_run_output(request.output, overwrite=request.overwrite)
     if isinstance(request.valid, str | os.PathLike):
-        find_files([request.valid])  # a wrong name must not show only after the corpus was read
+        find_files([request.valid])  # so that a wrong name is reported before the corpus is read
     if request.continue_from is not None:
         if isinstance(request.corpus, EncodedCorpus):
             raise ValueError("continue_from chooses the words again: give the corpus as text, not encoded")
@@ -427,7 +431,7 @@ def _initialised(
 
 
 def _tags(request: RunRequest, config: ResolvedConfig, encoded: EncodedCorpus) -> DocumentTags | None:
-    """Return the documents of the model that is trained further, followed by those of the text."""
+    """Return the documents of the model that is trained further, if any, followed by those of the text."""
     if not config.spec.documents:
         return None
     if encoded.documents is None:
@@ -483,7 +487,7 @@ def _fit(
         try:
             begun = model.record.get("changes", []) if checkpoint is None else checkpoint.changes
             anchor(model, request.continue_from, begun)
-        except DataError:  # the model is gone: what was trained is not
+        except DataError:  # the former model cannot be read: keep at least what was trained
             if checkpoint is not None:
                 checkpoint.write(trainer)
             raise
@@ -508,7 +512,7 @@ def _save(
     run: UnfinishedRun | None,
     checkpoint: Checkpointing | None,
 ) -> None:
-    """Save the model if it has an output, and remove the run if it is finished."""
+    """Save the model if there is an output, and remove the run's folder if the run is finished."""
     if request.output is not None:
         try:
             mark = None if run is None else request.run
@@ -518,7 +522,7 @@ def _save(
         except DataError:
             if checkpoint is not None and isinstance(trainer, Trainer):
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of a disk that is still full: the error reports it
+                    warnings.simplefilter("ignore")  # the disk may still be full, which the error reports
                     checkpoint.write(trainer)
             raise
     if run is not None and not trainer.cut_short:

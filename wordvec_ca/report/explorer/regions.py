@@ -16,13 +16,13 @@ NO_REGION = 255
 """The label of words between the regions."""
 
 GRID = 256
-"""Cells of the map on each side, in which words are counted."""
+"""Words are counted in the cells of a square grid; the number of cells on each side of the map."""
 
 THINNEST = 0.1
-"""Words belong to no region where the density is below this share of its highest."""
+"""Words are in a region only where the density is at least this share of the highest density."""
 
 WIDTHS = GRID * 0.06 * 0.85 ** np.arange(18)
-"""Standard deviations by which the counts are smoothed, in cells, the widest first."""
+"""Standard deviations, in cells, of the filters that smooth the counts; the widest first."""
 
 
 class Region(NamedTuple):
@@ -39,7 +39,7 @@ class Region(NamedTuple):
     size : int
         Number of words.
     label : int
-        The number that ``region_of_word`` holds for its words, see `regions`.
+        The number that ``region_of_word`` has for the words of the region; see `regions`.
     top : float
         The ``y`` of its upper edge.
     """
@@ -69,8 +69,8 @@ def regions(places: np.ndarray, directions: np.ndarray, words: list[str]) -> tup
     regions : list of Region
         Regions of all levels.
     region_of_word : ndarray of shape (3, n_words), uint8
-        The label of each word on each level, `NO_REGION` between the regions; on the coarsest level also the
-        region's place in the list.
+        The label of each word's region on each level, or `NO_REGION` for words between the regions. On the
+        coarsest level a label is also the region's index in the list.
     """
     found: list[Region] = []
     of_word = np.full((len(LEVELS), len(words)), NO_REGION, np.uint8)
@@ -112,7 +112,7 @@ def _hills(places: np.ndarray, wanted: int) -> np.ndarray:
 
 
 def _uphill(density: np.ndarray) -> np.ndarray:
-    """Return the peak that each cell leads to, when every step goes to the densest neighbouring cell."""
+    """Return for each cell the peak that is reached from it by steps to the densest neighbouring cell."""
     padded = np.pad(density, 1, constant_values=-1.0)
     side = len(density)
     around = np.stack([padded[i : i + side, j : j + side] for i in range(3) for j in range(3)])
@@ -120,7 +120,7 @@ def _uphill(density: np.ndarray) -> np.ndarray:
     rows, columns = np.indices(density.shape)
     goes_to = ((rows + i - 1) * side + columns + j - 1).ravel()
     level = density.ravel()
-    goes_to = np.where(level[goes_to] > level, goes_to, np.arange(side * side))  # plains go nowhere
+    goes_to = np.where(level[goes_to] > level, goes_to, np.arange(side * side))  # no step from a plain
     while not np.array_equal(further := goes_to[goes_to], goes_to):
         goes_to = further
     return goes_to
@@ -129,7 +129,7 @@ def _uphill(density: np.ndarray) -> np.ndarray:
 def typical(
     members: np.ndarray, directions: np.ndarray, everywhere: np.ndarray, words: list[str], n: int
 ) -> list[int]:
-    """Return the rows of words that characterise a set: frequent, and nearer to it than to all words.
+    """Return the rows of words that characterise a set: frequent words, nearer to the set than to all words.
 
     Parameters
     ----------

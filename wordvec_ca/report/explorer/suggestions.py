@@ -1,4 +1,4 @@
-"""Suggestions of what to type: sums of words that clearly work in the model, two poles, and a sentence."""
+"""Suggestions for input: sums of words with a clear answer in the model, two poles, and a sentence."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PARTNERS = 4
 """Each word forms pairs with this number of its nearest words."""
 
 TRIED = 400
-"""Number of pairs of pairs to try, the most parallel first."""
+"""Number of couples of pairs to try, the most parallel first."""
 
 PARALLEL = 0.46
-"""Least cosine of the differences of two pairs; below it sums are right by accident."""
+"""Smallest cosine between the differences of two pairs; below it, sums are right only by chance."""
 
 OTHERS = 10
-"""Number of parallel pairs of other words to which the difference of a sum's words is also applied."""
+"""The difference of a sum's words is also applied to this number of parallel pairs of other words."""
 
 SUPPORT = 4
-"""Number of these pairs that must be clear: in vectors of little text some pairs are parallel by accident."""
+"""Number of these pairs that must give a clear answer; with little text some pairs are parallel by chance."""
 
 MARGIN = 0.1
-"""Least difference between the cosines of the answer and of the second best word."""
+"""A clear answer has a cosine higher than that of the second best word by at least this margin."""
 
 SUMS = 3
 """Largest number of suggested sums."""
@@ -45,11 +45,11 @@ SENTENCES = (
     "a cidade está localizada no norte do país e é a capital da província",
     "staden ligger i norra delen av landet och är en av de största",
 )
-"""Candidates: among those whose words are all known, the page shows the one with the most frequent words."""
+"""Candidates; the page shows the one with the most frequent words among those whose words are all known."""
 
 
 class Suggestions(NamedTuple):
-    """Suggestions of what to type.
+    """Suggestions for the input fields of the page.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Suggestions(NamedTuple):
     poles : tuple of int or None
         Rows of two words that are far from each other, each typical of its region.
     sentence : str
-        May be empty.
+        An example sentence; may be empty.
     """
 
     sums: list[tuple[int, int, int, int]]
@@ -86,7 +86,7 @@ def suggestions(
 
 
 def _sums(directions: np.ndarray, graph: NeighbourGraph, words: list[str]) -> list[tuple[int, int, int, int]]:
-    """Return sums with a clear answer: pairs of near words with nearly the same difference."""
+    """Return sums with a clear answer, from pairs of similar words with nearly the same difference."""
     written = np.array([word.isalpha() and len(word) > 2 for word in words])
     first = np.repeat(np.flatnonzero(written[:FREQUENT]), min(PARTNERS, graph.rows.shape[1]))
     second = graph.rows[np.flatnonzero(written[:FREQUENT]), :PARTNERS].ravel()
@@ -141,7 +141,7 @@ def _is_clear(directions: np.ndarray, a: int, b: int, c: int, d: int) -> bool:
 
 
 def _poles(directions: np.ndarray, regions: list[Region]) -> tuple[int, int] | None:
-    """Return the first names of two large regions, those that are farthest apart in the vectors."""
+    """Return the first names of two large regions whose vectors are farthest apart."""
     large = sorted((region for region in regions if region.level == 0 and region.rows), key=lambda r: -r.size)
     names = list(dict.fromkeys(region.rows[0] for region in large[:6]))
     pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]

@@ -1,4 +1,4 @@
-"""How sure neighbours are: their intervals, and the number of resampled models that also have them."""
+"""How sure neighbours are: the intervals of their cosines, and the number of resampled models with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wordvec_ca.tables import Resamples
 from wordvec_ca.vectors import interval
 
 FIRST = 20_000
-"""Number of most frequent words that get this column: for 100,000 it would take minutes and 14 MB."""
+"""Number of most frequent words with these data; for 100,000 words they would take minutes and 14 MB."""
 
 
 class Sureness(NamedTuple):
@@ -23,7 +23,7 @@ class Sureness(NamedTuple):
     rows : ndarray of shape (n_first, topn), int32
         The neighbours.
     low, high : ndarray of shape (n_first, topn), int8
-        Interval of the cosine in one run on other text, in hundredths.
+        Interval, in hundredths, of the cosine that a single run on other text would give.
     again : ndarray of shape (n_first, topn), uint8
         Number of resampled models in which the word is again among the ``topn`` nearest.
     """
@@ -43,7 +43,7 @@ def sureness(
     ----------
     resamples : Resamples
     words : ndarray of shape (n_words,), int
-        The rows of the words that are in the page.
+        The rows of the words on the page.
     graph : NeighbourGraph
         Their neighbours in the published vectors.
     tell : callable, optional

@@ -13,9 +13,9 @@ from wordvec_ca.report.explorer.contents import Contents
 def write_table(contents: Contents, file: BinaryIO) -> None:
     """Write a row for each word: ``word``, ``x``, ``y``, ``neighbors`` and other columns.
 
-    ``neighbors`` holds ``ids``, numbers of rows from 0, and ``distances``, one minus the cosines, nearest
-    first. The columns of a second model end in ``_other``. What UTF-8 cannot hold in a word is written as its
-    escape.
+    ``neighbors`` has ``ids``, the numbers of rows from 0, and ``distances``, one minus the cosines; the
+    nearest comes first. The names of a second model's columns end in ``_other``. Characters of a word that
+    UTF-8 cannot encode are written as escapes.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def _columns(contents: Contents, pyarrow: Any) -> Iterator[tuple[str, Any]]:
         names = [" · ".join(words[row] for row in region.rows) for region in found if region.level == 0]
         labels = arrays[f"region{number}"][0].tolist() if names else [0] * len(words)
         of_words = [names[label] if label < len(names) else None for label in labels]
-        yield f"region{end}", pyarrow.array(of_words, pyarrow.string())  # all null where no region is dense
+        yield f"region{end}", pyarrow.array(of_words, pyarrow.string())  # all null if there is no region
         n_words, topn = made.graph.rows.shape
         ends = (
             np.arange(0, n_words * topn + 1, topn, dtype=np.int32)
