@@ -1,10 +1,10 @@
-"""Speed of training compared with gensim, other programs and the memory system, and with two workers.
+"""Speed of training, compared with gensim, with other programs and with the limits of the memory system.
 
     python scripts/bench.py CORPUS --into bench
     python scripts/bench.py CORPUS --parts peers --rows cbow,skipgram --peer word2vec=/path/to/word2vec
 
-Every comparison runs its two sides in alternation, five times each, and prints the ratio of medians; speeds
-are words of the text per CPU second of one thread, except where wall time is named. The parts:
+Every comparison runs its two sides in alternation, five times each, and prints the ratio of medians. Speeds
+are words of the text per CPU second of one thread, unless wall time is mentioned. The parts:
 
 peers     whole processes, ours (`cawv train`) and gensim's fast path (`corpus_file`), on the same tokens with
           the same vocabulary and options, no sub-sampling; timed is the difference between runs with two
@@ -119,7 +119,7 @@ class Bench:
             self.keep(record)
 
     def keep(self, record: dict[str, Any]) -> None:
-        """Show a measurement, and write the record and the table so far, as a bench may be interrupted."""
+        """Show a measurement, and write the record and table so far, since the bench may be interrupted."""
         self.records.append(record)
         print(table_line(record), file=sys.stderr, flush=True)
         everything = {
@@ -207,7 +207,7 @@ class Bench:
                 "cython": Loop(self.encoded, options),
                 "numba": Loop(self.encoded, {**options, "backend": "numba"}),
             }
-            sides["numba"]()  # not measured: the first call compiles
+            sides["numba"]()  # a call that is not measured, since the first one compiles
             self.compare("numba", f"{row.name} {negatives}", sides)
 
     def text_speed(self) -> None:

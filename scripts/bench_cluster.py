@@ -2,9 +2,9 @@
 
     python scripts/bench_cluster.py wiki.txt.xz --nodes 1,2 --into FOLDER --page docs/measurements/cluster.md
 
-cuts the text into files, then trains on each number of nodes of this machine in turn, as often as --times
-says. Wall-clock time means little on a machine that does other work as well, so the table also has the nodes'
-processor time. It needs ``pip install 'wordvec-ca[cluster]'``.
+The script cuts the text into files. Then it trains with each number of nodes in turn, all on this machine,
+and repeats this --times times. Wall-clock time means little on a machine that does other work as well, so the
+table also has the processor time of the nodes. It needs ``pip install 'wordvec-ca[cluster]'``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training in this process: the loop alone, and whole epochs with workers."""
+"""Measures training in this process: the loop alone, and whole epochs with workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wordvec_ca.training import Trainer
 
 
 class Loop:
-    """The training loop on encoded text in this process; calling it returns words per CPU second."""
+    """The training loop on encoded text in this process; each call returns words per CPU second."""
 
     def __init__(
         self, encoded: EncodedCorpus, options: dict[str, Any], isa: str | None = None, null: bool = False

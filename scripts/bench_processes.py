@@ -16,12 +16,12 @@ from study import measured, write_tokens
 from wordvec_ca.corpus import count_corpus
 
 LEAST_CPU = 5.0
-"""Seconds of CPU that the epochs by which two runs differ must take at least."""
+"""Two runs differ in their epochs; the difference must be at least this many CPU seconds."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A setting, and the ratios of speed that we want to reach there (goal) and must reach (floor)."""
+    """A setting, with the ratio of speed that we want to reach (goal) and that we must reach (floor)."""
 
     model: str
     vector_size: int
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Text:
-    """The slice that is trained on, and the vocabulary of the whole."""
+    """The part of a text that is trained on, and the vocabulary of the whole text."""
 
     slice: Path  # tokens split by spaces, lower-cased
     vocab: Path
@@ -95,7 +95,7 @@ def train_gensim(text: str, settings: str) -> None:
 
 
 def peer_command(path: str, text: Text, row: Row, epochs: int) -> list[str]:
-    """Return the command line of a program with the flags of word2vec.c (pWord2Vec knows them too)."""
+    """Return the command line of a program with the flags of word2vec.c, such as pWord2Vec."""
     flags = {
         "train": text.slice, "output": os.devnull, "size": row.vector_size, "window": row.window,
         "negative": row.negative, "sample": 0, "threads": 1, "min-count": 5, "iter": epochs, "hs": 0,

@@ -1,12 +1,12 @@
-"""The driver of a run on a cluster with simulated nodes: what it costs with 1, 8, 64 and 256 of them.
+"""The costs of the driver of a run on a cluster, with 1, 8, 64 and 256 simulated nodes.
 
     python scripts/cluster_simulation.py --nodes 1,8,64,256 --words 10
 
-The driver, its ledger and its checkpoints are the real ones. Ray is replaced by a cluster in this process.
-Its nodes answer at once, with answers as large as those of real nodes: a vocabulary of ten million words,
-counts in 128 parts, the shards of 100 billion words. So the driver alone is measured. ``--ray`` measures what
-Ray adds: the processor time of the driver for the calls of one merge, with as many references as a run on
-these nodes.
+The driver, its ledger and its checkpoints are the real ones. Ray is replaced by a cluster in this process,
+whose nodes answer at once, with answers as large as those of real nodes: a vocabulary of ten million words,
+counts in 128 parts, the shards of 100 billion words. So only the driver is measured. ``--ray`` measures what
+Ray adds: the processor time of the driver for the calls of one merge, with as many references as in a run on
+this number of nodes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PARTS = 128
 DISTINCT = 3_000  # different counts in each part
 
 PART_BYTES = 32 << 20
-"""Bytes of a part of a shard's counts; three such parts or more form a batch."""
+"""Bytes of one part of the counts of a shard; a batch has at least three such parts."""
 
 
 class _Ref:
@@ -63,7 +63,7 @@ class _Ref:
 
 
 class _Node:
-    """Answers at once as a node would; arrays that the driver never sees are left out."""
+    """A node that answers at once; its answers lack the arrays that the driver never reads."""
 
     def __init__(self, tally: Counter[str], n_words: int, width: int) -> None:
         self.tally, self.n_words, self.width, self.version, self.nodes = tally, n_words, width, -1, 1
@@ -280,7 +280,7 @@ def simulate(nodes: int, n_words: int) -> dict[str, Any]:
 
 
 def with_ray(nodes: int) -> dict[str, Any]:
-    """Make the calls of a merge of ``nodes`` nodes with Ray, all on one actor; return the driver's time."""
+    """Make with Ray the calls of a merge of ``nodes`` nodes, all on one actor; return the driver's time."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 

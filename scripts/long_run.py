@@ -1,9 +1,10 @@
-"""A long text on one machine: time, memory and disk of each step of a run, beside gensim.
+"""A run on a long text on one machine: time, memory and disk of each step, compared with gensim.
 
     python scripts/long_run.py --corpus wiki.30M.txt --copies 33 --folder /tmp/long --models cbow skipgram
 
-The text is many copies of the corpus. In each copy but the first, words that occur at most --rare times in
-the corpus get a suffix, so that the vocabulary grows as that of a long text does. A run is killed after its
+The text consists of copies of the corpus. In each copy but the first, words that occur at most --rare times
+in the corpus get a suffix, so that the vocabulary grows as that of a long text does. A run is killed after
+its
 first checkpoint and resumed. gensim trains with the same options on a tenth of the text. 33 copies of 30
 million words are a billion words; they take an hour or more on two cores.
 """
@@ -104,7 +105,7 @@ def steps_of(model: str, text: Path, folder: Path, every: str, workers: int, ind
     place = folder / model
     shutil.rmtree(place, ignore_errors=True)
     train = [*CAWV, "train", str(text), "--model", model, "--epochs", "1", "--workers", str(workers)]
-    train += ["--tokenizer", "whitespace", "--no-lowercase"]  # as gensim reads
+    train += ["--tokenizer", "whitespace", "--no-lowercase"]  # as gensim reads text
     train += ["--checkpoint-every", every, "-o", str(place), "-q"]
     say(f"{model}: training")
     found = [killed(train, place.with_name(f"{place.name}.run"))]
@@ -149,7 +150,7 @@ def main() -> None:
     tenth_words = sum(len(line.split()) for line in tenth.open(encoding="utf-8"))
     parts = []
     for model in given.models:
-        index = given.index and model == given.models[0]  # its time hardly depends on the model
+        index = given.index and model == given.models[0]  # once: its time hardly depends on the model
         found = steps_of(model, text, given.folder, given.checkpoint_every, given.workers, index)
         record = json.loads((given.folder / model / "config.json").read_text(encoding="utf-8"))
         rows = [

@@ -44,7 +44,10 @@ def char_class(code: int) -> str:
 
 
 def lower_distance(code: int) -> int:
-    """Return simple lower case minus code point (for U+0130 alone Python gives more than one character)."""
+    """Return the code point of the lower-case letter minus that of the letter.
+
+    For U+0130, whose lower case is two characters in Python, the first one counts.
+    """
     lower = chr(code).lower()
     return ord("i" if code == 0x130 else lower) - code
 

@@ -1,10 +1,11 @@
-"""Does a place of the window die, and does a warning come? cbow-attn over rates, seeds, texts and parts.
+"""Do places of the window lose all attention, and is there a warning? cbow-attn over rates, seeds and texts.
 
     python scripts/experiments/attention_safety.py --data "$CAWV_DATA"
 
-trains each setting on a short text and measures the attention that each place gets in text that the
-warning of `cawv train` does not look at. A place is dead if it gets less than a twentieth of an equal share.
-This limit is higher than that of the warning, so that the warning is judged by another rule than its own.
+trains each setting on a short text, and measures the attention that each place gets in a part of the text
+that the warning of `cawv train` does not use. A place is dead if it gets less than a twentieth of an equal
+share. This limit is higher than that of the warning, so that the warning is judged by another rule than its
+own.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from wordvec_ca.runs import train
 TITLE = "Do places of the window die?"
 DEAD = 0.05
 HELD_BACK = 40_000
-"""Tokens at the beginning that are not used to judge: the warning looks at the first 20,000."""
+"""Number of first tokens that are not used for the judgement; the warning uses the first 20,000."""
 
 TEXTS = {"Wikipedia, first": 0, "Wikipedia, later": 20_000}
 """Number of the first line of each text."""
@@ -98,7 +99,7 @@ def look(text: EncodedCorpus, setting: dict[str, Any], size: dict[str, Any]) -> 
 
 
 def main() -> None:
-    """Do the runs that are not finished, then write the page."""
+    """Do the unfinished runs, then write the page."""
     parser = study.parser(__doc__, "attention-safety", log="attention-safety.jsonl", data=True)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--lines", type=int, default=15_600, help="of each text; 15,600 are a million words")

@@ -1,13 +1,13 @@
-"""Sentences from the vectors of an attention model: with the attention of their words, and without.
+"""Sentence vectors from an attention model, with and without the attention weights of the words.
 
     python scripts/experiments/attention_weights.py attn --others skipgram cbow --data $CAWV_DATA
 
 The models are directories that ``cawv train`` wrote, all trained on the same text. They are judged on all
 sets of sentence pairs: SemEval's years (mean of Pearson's r over the sets of a year; a readout learns common
-directions from the evaluated sentences), the STS benchmark by year, and SICK (there a readout learns from the
-training pairs). The default is chosen on other pairs: the training parts of SemEval 2012, of the benchmark
-and of SICK. Differences are paired, on the same pairs, with 95 % intervals; p-values are adjusted by Holm
-over all of them.
+directions from the evaluated sentences), the STS benchmark by year, and SICK (for these two a readout learns
+from the training pairs). The default is chosen on other pairs: the training parts of SemEval 2012, of the
+benchmark and of SICK. Differences are computed on the same pairs, with 95 % intervals; their p-values are
+adjusted by Holm's procedure over all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Baselines that the papers do not have."""
+"""Baselines that are missing in the papers."""
 
 from __future__ import annotations
 

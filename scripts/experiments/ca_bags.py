@@ -1,7 +1,7 @@
 """CA-BSFE against averaged embeddings and a linear bag of words (Zeng 2019, section 4.2, fig. 9 and 10).
 
-IMDB and SST; batches of 16, Adagrad 0.1, 5 dimensions, em_steps 0 (joint), 100 and 1000. The paper reads its
-accuracies off test curves; here the step is also chosen on held-out documents, as is necessary in practice.
+Data are IMDB and SST; batches of 16, Adagrad 0.1, 5 dimensions, em_steps 0 (joint), 100 and 1000. The paper
+reads its accuracies off test curves. Here the step is also chosen on held-out documents, as in practice.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def part(data: Split, chosen: np.ndarray) -> Split:
 
 
 class Batches:
-    """Documents as one array of word numbers, cut into batches for offsets."""
+    """Documents as one array of word numbers, with the offset of each document."""
 
     def __init__(self, data: Split, index: dict[str, int]) -> None:
         rows = [np.array([index[w] for w in words if w in index], dtype=np.int64) for words in data[0]]

@@ -76,7 +76,7 @@ def accuracy(network: nn.Module, images: Tensor, labels: Tensor) -> float:
 def train(
     network: Classifier, recipe: str, steps: int, seed: int, data: dict[str, Tensor], examples: Tensor | None
 ) -> tuple[list[float], list[Tensor]]:
-    """Train one network; return its test accuracies and, of examples, the first and last sigma-maps."""
+    """Train one network; return its test accuracies, and the first and last sigma-maps of the examples."""
     falling = None
     optimizer: torch.optim.Optimizer = torch.optim.Adagrad(network.parameters(), lr=0.01)
     if recipe == "pooled":

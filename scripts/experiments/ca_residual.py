@@ -30,7 +30,7 @@ KERNEL = 4
 BATCH = 100
 HELD_OUT = 5_000
 OPEN = 3.0
-"""First bias of gates that are open at the start, about .95."""
+"""Initial bias of gates that are open at the start: their value is about .95."""
 
 KINDS = ["CNN", "CA-CNN", "CA-CNN, gates open", "CA-CNN, em_steps 50", "CA-RES, l = 2", "CA-RES, l = 4"]
 
@@ -94,7 +94,7 @@ def run(digits: Digits, epochs: int, setting: Setting) -> dict[str, Any]:
     stack = [layer(kind, 1 if i == 0 else DEPTH) for i in range(count)]
     hidden = nn.Linear(DEPTH * digits.side**2, 128)
     network = nn.Sequential(*stack, nn.Flatten(), hidden, nn.ReLU(), nn.Linear(128, 10))
-    network = network.to(memory_format=torch.channels_last)  # half the time of a convolution of few maps
+    network = network.to(memory_format=torch.channels_last)  # halves the time of a convolution with few maps
     optimizer: Any = torch.optim.Adagrad(network.parameters(), lr=setting["rate"])
     if "em_steps" in kind:
         optimizer = BlockCoordinate(optimizer, gate_blocks(network), em_steps=50)

@@ -1,9 +1,8 @@
 """The toy sequences with which Zeng 2019 validates the CA-RNN (section 4.4.1, fig. 13).
 
-Train: I am happy -> 1, You are very angry -> 0, for 100 iterations; test: I am very happy -> 1,
-You look angry -> 0 ("look" is never trained). A logistic regression reads the cell state. The paper gives
-neither sizes nor optimiser, so a grid of them is tried, with many seeds each; all seeds are trained side by
-side.
+Training for 100 iterations: I am happy -> 1, You are very angry -> 0. Test: I am very happy -> 1,
+You look angry -> 0 ("look" is never trained). A logistic regression reads the cell state. The paper states
+neither sizes nor optimiser, so a grid of them is tried, with many seeds each, which are trained side by side.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class LSTMCell(nn.Module):
 
 
 class GRUCell(nn.Module):
-    """One step of the GRU, whose state is its output."""
+    """One step of the GRU; its state is the same as its output."""
 
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__()

@@ -1,6 +1,7 @@
 """Surfaces fitted by CA-NN layers and by ordinary ones (Zeng 2019, section 4.5, fig. 15 and 16).
 
-Four points of XOR, and x exp(-x^2 - y^2) from 1 % of a grid. Many seeds, trained side by side.
+The data are the four points of XOR, and x exp(-x^2 - y^2) on 1 % of a grid. Networks of many seeds are
+trained side by side.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 Multi30k English to German in place of WMT16. Encoder and decoder have one layer each. The decoder begins with
 the encoder's last output and cell state, through a linear map each; its query to the attention is its
-previous cell state c_{t-1} (for the GRU, its output). The cells' sizes are chosen so that each has as many
-parameters as the LSTM, which the paper does not do. Scores on the validation pairs: top-k accuracy and BLEU
-with the true words fed in (tf-BLEU, the paper's "BLEU", not comparable with any other), and the BLEU of
-greedy translations by sacrebleu.
+previous cell state c_{t-1} (for the GRU, its output). The sizes of the cells are chosen so that each has as
+many parameters as the LSTM; the paper does not do this. The scores on the validation pairs are top-k accuracy
+and BLEU with the true words as input (tf-BLEU, the paper's "BLEU", not comparable with any other), and the
+BLEU of greedy translations, computed by sacrebleu.
 
-Every row has a learning rate of its own, the best on training pairs that are held out. Each run is recorded
-when it finishes and is not done again.
+Every row has its own learning rate, the best one on held-out training pairs. Each run is recorded when it
+finishes and is not done again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How fast re-embedding, sentence vectors and search are, on real text.
+"""Measures how fast re-embedding, sentence vectors and search are on real text.
 
     python scripts/experiments/casem_speed.py VECTORS --data $CAWV_DATA
 
 Prints a table and writes it to docs/measurements/casem-speed.md: 100 iterations on the sentences of the
-STS benchmark's training pairs; counting the words of the wiki text in one pass and as shards in parallel
-processes, with the same v0, and 20 iterations; sentences embedded in a second; and search over a million
-sentences (paragraphs split at full stops): time to index, latency, memory and disk.
+STS benchmark's training pairs; counting the words of the wiki text in one pass, and as shards in parallel
+processes (which give the same v0), and 20 iterations; sentences embedded per second; and search over a
+million sentences (paragraphs split at full stops): time to index, latency, memory and disk.
 """
 
 from __future__ import annotations

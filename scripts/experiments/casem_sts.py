@@ -10,13 +10,13 @@ Two protocols:
 * B (Arora et al. 2017): a method learns from the evaluated sentences themselves, one data set at a time; the
   figure of a year is the mean of the r of its data sets (2013 here without SMT).
 
-The fixed variants are run as they are. In each of five families (mean, SIF, uSIF, CA-SEM without and with a
+Fixed variants are run unchanged. In each of five families (mean, SIF, uSIF, CA-SEM without and with a
 frequency factor) the best member is chosen on training pairs only and then run on the test years once. The
 training pairs are, for A, those of the benchmark and of SICK; for B, the training sets of STS 2012 and SICK,
 since the benchmark's training pairs contain test pairs of STS 2012-2014.
 Intervals: 95 %, paired bootstrap over pairs within each data set.
 
-``--curves`` draws the figures 7 and 8 of the paper instead: r of protocol A by the number of iterations.
+``--curves`` draws the paper's figures 7 and 8 instead: r of protocol A as a function of the iterations.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def describe(setting: dict[str, Any]) -> str:
 
 
 def word_counts(vectors: Any, corpus: Path | None) -> np.ndarray:
-    """Return the counts of the words in a text, or those that the vectors carry."""
+    """Return the counts of the words in a text, or else those stored with the vectors."""
     if corpus is None:
         if getattr(vectors, "counts", None) is None:
             raise SystemExit("These vectors carry no counts: give --corpus, a text to count words in.")

@@ -1,8 +1,8 @@
 """Time and memory of the Contextualizer against self-attention as documents grow.
 
-Forward and backward pass of one layer; the memory is what autograd keeps for the backward pass, counted
-exactly. All variants take turns within each round, so that a busy machine slows all of them equally; the
-figure is the median.
+Measured are the forward and backward pass of one layer, and the bytes that autograd keeps for the backward
+pass, counted exactly. All variants take turns within each round, so that a busy machine slows all of them
+equally; the times are medians.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def seconds(function: Callable[[Tensor], Tensor], tokens: Tensor) -> float:
 
 
 def kept_bytes(function: Callable[[Tensor], Tensor], tokens: Tensor) -> int:
-    """Return the bytes of all tensors saved for the backward pass, each storage once."""
+    """Return the bytes of all tensors saved for the backward pass; each storage counts once."""
     storages: dict[int, int] = {}
     alive: list[Any] = []
 

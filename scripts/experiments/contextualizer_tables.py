@@ -1,8 +1,8 @@
 """The Contextualizer on sentence classification (Maupomé & Meurs 2021, tables 2 to 4).
 
-Stratified 5-fold cross-validation; the epoch is chosen on 10 % of each training fold. The folds are the same
-for all models. One of these is a logistic regression on bags of words, a baseline that the paper does not
-have. Frozen vectors of our own skip-gram, trained here, are compared with random ones of the same size.
+Models are judged by stratified 5-fold cross-validation with the same folds for all; the epoch is chosen on 10
+% of each training fold. One model is a logistic regression on bags of words, a baseline that the paper does
+not have. Frozen vectors of our own skip-gram, trained here, are compared with random ones of the same size.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class MeanVector(BaseEstimator):
 def cross_validate(
     model: Any, texts: np.ndarray, labels: np.ndarray, seed: int, folds: int = 5
 ) -> tuple[list[float], str]:
-    """Return accuracies of the first of five folds; for a random context, also when testing draws it anew."""
+    """Return the accuracies on the first ``folds`` of five folds; with a random context, also those if a new
+    one is drawn for each test document.
+    """
     scores, redrawn = [], []
     splits = StratifiedKFold(5, shuffle=True, random_state=seed).split(texts, labels)
     for chosen, test in itertools.islice(splits, folds):
@@ -147,7 +149,7 @@ def main() -> None:
         print("training a skip-gram", file=sys.stderr, flush=True)
         config = TrainConfig(model="skipgram", epochs=1, workers=arguments.threads)
         keyed, origin = train(corpus, config).vectors, "cawv skip-gram"
-    # Two epochs without progress end a run. The paper always runs ten and keeps the best, and so does --full.
+    # Two epochs without progress end a run. With --full, as in the paper, ten are run and the best is kept.
     plain = ContextualizerClassifier(
         tokenizer="whitespace", patience=None if arguments.full else 2, random_state=arguments.seed
     )

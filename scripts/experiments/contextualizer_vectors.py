@@ -1,8 +1,9 @@
 """Frozen trained vectors against random ones as the Contextualizer's input, as they are and at equal scale.
 
-All are judged on the same stratified folds of film reviews (MR), K = 5, with vectors of 100 dimensions, and
-once more with a tenth of each training fold. The paper only uses random vectors, drawn from U(-1, 1). Our
-skip-gram's are shorter, so there is a row in which they are scaled to the size of the random ones.
+All vectors have 100 dimensions and are judged on the same stratified folds of film reviews (MR), with K = 5,
+and once more with only a tenth of each training fold. The paper uses only random vectors, drawn from U(-1,
+1). The vectors of our skip-gram are shorter, so one row of the table has them scaled to the size of random
+ones.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ RANDOM_SIZE = 3**-0.5
 
 
 def size(vectors: KeyedVectors, words: list[str]) -> float:
-    """Return the root mean square of the components, on average over running words."""
+    """Return the root mean square of the components, averaged over the tokens of a text."""
     rows = vectors.vectors[[vectors.key_to_index[word] for word in words if word in vectors.key_to_index]]
     return float(np.sqrt(np.mean(rows**2)))
 

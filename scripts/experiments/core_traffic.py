@@ -1,15 +1,14 @@
-"""How much the cores of a machine wait for each other's cache lines: a simulation, calibrated on two cores.
+"""Simulates how long the cores of a machine wait for each other's cache lines, calibrated on two cores.
 
     python scripts/experiments/core_traffic.py --corpus WIKI.txt.xz [--lines N]
 
-The simulation follows which core wrote each row last, over the real sequence of rows of a text. Every
-prediction writes its rows of W and O, so each row that another core wrote last comes from that core's cache
-(a line that changes owner), unless it left that cache long ago. Three designs: plain Hogwild (all threads
-share all rows), private rows (each thread has its own copy of the most frequent rows and merges it under a
-lock), and replicas of 8 threads with private rows inside. On the cores of this machine the script measures
-what a line costs (two threads that write it in turn), and what a token costs one thread and two Hogwild
-threads. The page says what the simulation predicts for 2 to 64 cores on chiplets of 8, and what would refute
-it.
+For the real sequence of rows of a text, the simulation keeps track of the core that wrote each row last.
+Every prediction writes its rows of W and O. If another core wrote a row last, its lines come from that core's
+cache (they change owner), unless they left that cache long ago. There are three designs: plain Hogwild (all
+threads share all rows), private rows (each thread has its own copy of the most frequent rows and merges it
+under a lock), and replicas of 8 threads with private rows inside. On this machine the script measures the
+cost of a line (two threads write it in turn), and that of a token with one thread and with two Hogwild
+threads. The page has the predictions for 2 to 64 cores on chiplets of 8, and what would refute them.
 """
 
 from __future__ import annotations
@@ -39,23 +38,24 @@ from wordvec_ca.training.private_rows import private_rows
 from wordvec_ca.training.replica import Replica, Worker
 
 PIECE = 2_000
-"""Tokens that are timed together."""
+"""Number of tokens that are timed together."""
 
 CORES = (2, 4, 8, 16, 32, 64)
 CHIPLET = 8
-"""Cores that share a last-level cache, as on current AMD servers."""
+"""Number of cores that share a last-level cache, as on current AMD servers."""
 
 FAR = 220 / 50
-"""Cost of a line from another chiplet, in costs of one from the same chiplet (measured: 220 and 50 ns)."""
+"""Cost of a line from another chiplet divided by that of one from the same chiplet (220 and 50 ns)."""
 
 CACHED_ROWS = 2_048
-"""Rows of 100 dimensions in the second-level cache of a core (1 MB). A row that was written longer ago has
-left it, and costs a single thread the same."""
+"""Number of rows of 100 dimensions in the second-level cache of a core (1 MB). A row that was written longer
+ago has left the cache, so a single thread would pay the same cost for it.
+"""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs that were measured here, in nanoseconds: of a token in one thread, and the wait for a line.
+    """Costs measured on this machine, in nanoseconds: that of a token in one thread, and the wait for a line.
 
     The wait is shorter than the time that a line from another core takes, since several lines of a row are on
     their way at once.
@@ -70,9 +70,9 @@ def simulate(
     tokens: Any, keep: Any, pool: Any, cores: int, group: int, private: int, merge_every: int, shared_by: int,
     window: int, pairwise: bool, lines: int, steps: int, chiplet: int, cached: int, n_words: int, rng: Any,
 ) -> Any:  # fmt: skip
-    """Return per token: lines from the same chiplet, from another, and lines written under the lock.
+    """Return per token: lines from the same chiplet, lines from another, and lines written under the lock.
 
-    Cores take turns, a step of ``shared_by`` predictions each; core i reads its own stretch of the text.
+    Cores take turns, with ``shared_by`` predictions in each turn; each core reads its own part of the text.
     """
     n_groups = (cores + group - 1) // group
     owner = np.full((n_groups, 2, n_words), -1, np.int32)
@@ -196,10 +196,10 @@ class Workload:
         return found, every
 
     def measured(self, threads: int, seconds: float, *, private: bool = False) -> float:
-        """Return nanoseconds per token of a thread, from the moments when nothing disturbed it.
+        """Return the nanoseconds per token of an undisturbed thread.
 
-        All threads train pieces of about half a millisecond. The figure is the median of those pieces during
-        which the thread ran all the time and the other thread was at work too.
+        All threads train pieces of about half a millisecond. The result is the median over the pieces during
+        which the thread ran all the time while the other thread was at work, too.
         """
         rows, every = self.private(threads) if private else (0, 0)
         self.replica.hyper["n_private"], self.replica.hyper["merge_every"] = rows, every or 2**31 - 1
@@ -244,7 +244,7 @@ def _covered(piece: tuple[float, float, float], others: list[tuple[float, float,
 
 
 def line_cost(seconds: float = 8.0) -> float:
-    """Return the nanoseconds of a change of owner between the first two processors."""
+    """Return how many nanoseconds a line takes to change owner between the first two processors."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "ping_pong.so"
         source = Path(__file__).with_name("ping_pong.c")

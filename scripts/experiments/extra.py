@@ -1,4 +1,4 @@
-"""Import this before torch: it lets scripts import ``study``, and ends them with advice without PyTorch."""
+"""Import this before torch: scripts can then import ``study``, and end with advice if PyTorch is missing."""
 
 import sys
 from pathlib import Path

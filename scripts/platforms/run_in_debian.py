@@ -1,4 +1,4 @@
-"""Run the tests, or the demo, with a wheel in a Python of Debian: of another version or processor.
+"""Run the tests or the demo with a wheel in Debian, with another version of Python or another processor.
 
     apt-get install debootstrap qemu-user-static; pip install uv
     python scripts/platforms/run_in_debian.py /tmp/arm64 dist/*aarch64.whl --machine arm64 -- tests/kernels
@@ -40,7 +40,7 @@ exec chroot "$system" env -i -C /usr/local/tree "$@"
 
 WHEELS = {"amd64": "x86_64", "arm64": "aarch64"}
 GLIBC = "manylinux_2_36"
-"""That of Debian 12, which later versions can run too."""
+"""The platform tag of Debian 12; later versions of Debian can run its programs, too."""
 TESTING = ("pytest", "hypothesis", "psutil")
 
 
@@ -51,7 +51,7 @@ def run(*command: str | Path) -> None:
 
 
 def emulate() -> None:
-    """Tell the kernel to run programs for aarch64 with qemu, if it does not know yet."""
+    """Register qemu with the kernel for programs for aarch64, if that is not done yet."""
     if not QEMU.exists():
         raise SystemExit("programs for arm64 need qemu: apt-get install qemu-user-static")
     if not (BINFMT / "register").exists():
@@ -61,7 +61,7 @@ def emulate() -> None:
 
 
 def make_system(system: Path, machine: str, suite: str, python: str) -> None:
-    """Unpack Debian with a Python; the scripts of packages are not run."""
+    """Unpack Debian with a Python; the installation scripts of its packages are not run."""
     if shutil.which("debootstrap") is None:
         raise SystemExit("it takes debootstrap: apt-get install debootstrap")
     run(
@@ -75,7 +75,7 @@ def make_system(system: Path, machine: str, suite: str, python: str) -> None:
 
 
 def install(system: Path, wheel: Path, machine: str, python: str, more: list[str]) -> None:
-    """Unpack our wheel, its dependencies and the testing tools where the Python finds them.
+    """Unpack our wheel, its dependencies and the testing tools in a folder on the Python's path.
 
     It uses uv, which unlike pip can select dependencies for another version of Python and another processor.
     """

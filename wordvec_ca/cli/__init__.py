@@ -1,7 +1,7 @@
-"""The command ``cawv``: options become library calls, errors become messages.
+"""The command ``cawv``: turns options into library calls, and errors into messages.
 
-Each command lives in a module of its own, imported only when it runs, so that
-``cawv --help`` is quick.
+Each command has its own module, which is imported only when the command runs, so that ``cawv --help`` is
+quick.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Use": ("export", "publish", "index", "embed", "search", "align"),
     "Files": ("info", "check", "completion"),
 }
-"""The commands under the headings of the help; one without a heading comes last."""
+"""Heading of the help -> its commands; commands without a heading come last."""
 
 
 class CommandFailure(Exception):
-    """Wraps an exception so that click does not handle it: click takes `EOFError` for Ctrl-D and any broken
-    pipe for its own.
+    """Wraps an exception so that click does not misread it: click takes `EOFError` for Ctrl-D, and any broken
+    pipe for a closed standard output.
 
     Parameters
     ----------
     error : Exception
-        What the command raised.
+        The exception that the command raised.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -105,7 +105,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command, or None if there is none of that name."""
+        """Import and return a command, or return None if no command has that name."""
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"wordvec_ca.cli.{cmd_name.replace('-', '_')}")
@@ -166,7 +166,7 @@ def group(ctx: click.Context, debug: bool) -> None:
 
 
 def _spelling_options(callback: Any) -> Any:
-    """Make a command name the wrong option as usage errors do."""
+    """Decorate a command so that its errors spell options as usage errors do."""
 
     @functools.wraps(callback)
     def call(*args: Any, **options: Any) -> Any:
@@ -179,10 +179,10 @@ def _spelling_options(callback: Any) -> Any:
 
 
 def _open_closed_streams() -> None:
-    """Open an empty standard input or standard error if the process was started without one.
+    """Open the null device as standard input or standard error if the process was started without one.
 
-    Otherwise a file opened later would get the descriptor of standard error, and messages would be written to
-    it.
+    Otherwise a file that is opened later would get the descriptor of standard error, and messages would be
+    written to that file.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
@@ -200,7 +200,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     """
     _open_closed_streams()
     warnings.showwarning = _show_warning
-    for name in ("SIGTERM", "SIGHUP"):  # asked to end; the terminal is gone
+    for name in ("SIGTERM", "SIGHUP"):  # the process is asked to end; its terminal is closed
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end_as_on_interrupt)
@@ -224,7 +224,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
         sys.exit(error.exit_code)
     except SystemExit:
         raise
-    except BaseException as raised:  # a panic of a library in Rust is not an Exception
+    except BaseException as raised:  # a panic in a Rust library is not an Exception
         failure = raised.error if isinstance(raised, CommandFailure) else raised
         if isinstance(failure, BrokenPipeError) and _output_is_closed():  # as in cawv nn ... | head
             with open(os.devnull, "w") as nowhere:
@@ -240,7 +240,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
 
 
 def _output_is_closed() -> bool:
-    """Return whether the reader of our output has closed it; if not, another pipe was broken."""
+    """Return whether the reader has closed our standard output; if not, the broken pipe is another one."""
     if not hasattr(select, "poll"):  # Windows
         return True
     poll = select.poll()
@@ -264,7 +264,7 @@ NO_ROOM = {
     errno.EDQUOT: "make room within your quota, or write elsewhere",
     errno.EFBIG: "raise the limit of file sizes (ulimit -f), or write to another file system",
 }
-"""System errors that stop a file from growing -> what the user can do."""
+"""System error that keeps a file from growing -> what the user can do."""
 
 
 def describe_error(error: BaseException) -> str:
@@ -294,7 +294,7 @@ def _message_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename!r}: " if error.filename is not None else ""
         return f"{name}{error.strerror}"
-    # C code that got no memory and set no exception: Python has three wordings of "without an exception"
+    # C code got no memory but set no exception: Python has three wordings of "without an exception"
     if isinstance(error, MemoryError) or (isinstance(error, SystemError) and "without" in str(error)):
         return f"not enough memory ({error}): fewer words, dimensions or workers need less"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
@@ -311,9 +311,9 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 
 def _end_as_on_interrupt(number: int, frame: FrameType | None) -> None:
-    """Do as on Ctrl-C: clean up, and save what was trained."""
+    """Handle a signal like Ctrl-C: clean up, and save what was trained."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     if callable(on_interrupt):
         on_interrupt(number, frame)
-    else:  # started in the background, where Ctrl-C is ignored
+    else:  # a process started in the background ignores Ctrl-C
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""``python -m wordvec_ca.cli``: the command, for when it is not on the path."""
+"""``python -m wordvec_ca.cli`` runs the command ``cawv`` even if it is not on the path."""
 
 from wordvec_ca.cli import main
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def _two_lists(
     context: click.Context, option: click.Parameter, lists: tuple[str, str] | None
 ) -> tuple[str, str] | None:
-    """Check that the second list is not an option: if a list was forgotten, the next option takes its
-    place.
+    """Check that the second list is not an option: if the user forgot a list, click takes the next option
+    for it.
     """
     for name in lists or ():
         if name.startswith("--"):
@@ -132,5 +132,5 @@ def _table(found: Association) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    """Return "low to high"; a dash if the range is unknown, such as for a correlation of two words."""
+    """Return "low to high", or a dash if the range is unknown, as for a correlation over two words."""
     return "-" if low != low else f"{low:.3f} to {high:.3f}"

@@ -155,7 +155,7 @@ def command(
 
 
 def _table(words: Sequence[Any], *, permuted: bool) -> str:
-    """Return the words as a table: change with its interval and p, or only how far a word moved."""
+    """Return the words as a table: each word's change with its interval and p, or only how far it moved."""
     if permuted:
         columns = [
             Column("changed"),
@@ -195,7 +195,7 @@ def _table(words: Sequence[Any], *, permuted: bool) -> str:
 
 
 def _documents(texts: tuple[str, ...], group_by: str | None, training: dict[str, Any]) -> list[Any]:
-    """Return the texts, or their documents, which know themselves how their files are read."""
+    """Return the texts or, with ``group_by``, their `Documents`, which contain the options for reading."""
     if group_by is None:
         return list(texts)
     from wordvec_ca.change import Documents
@@ -208,7 +208,7 @@ def _documents(texts: tuple[str, ...], group_by: str | None, training: dict[str,
 
 
 def _are_models(names: tuple[str, ...]) -> bool:
-    """Return whether all names are of models; raise a DataError if only some are."""
+    """Return whether all names are those of models; raise a DataError if only some are."""
     import os
 
     from wordvec_ca.errors import DataError

@@ -1,4 +1,4 @@
-"""``cawv check``: are the files of a model as they were saved?"""
+"""``cawv check``: are the files of a model still as they were saved?"""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def command(
         return path
 
     with record_writer(json_to, "task", array=True) as write, status(quiet) as tell:
-        readable = each((baseline, *models), look_at_words)  # before any is judged
+        readable = each((baseline, *models), look_at_words)  # before any model is judged
         if common is not None and n_judged > 1:
             if not quiet:
                 say(f"{len(common):,} words are common to all {n_judged} models")

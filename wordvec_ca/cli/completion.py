@@ -1,4 +1,4 @@
-"""``cawv completion``: the script with which a shell completes commands, options and names of files."""
+"""``cawv completion``: prints the script with which a shell completes commands, options and file names."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def command(shell: str) -> None:
     from wordvec_ca.cli import group
 
     kind = get_completion_class(shell)
-    assert kind is not None  # click knows all three
-    # of the base class: that of bash would start a bash, only to see its version
+    assert kind is not None  # click supports all three shells
+    # the method of the base class, since that for bash starts a bash only to see its version
     click.echo(ShellComplete.source(kind(group, {}, "cawv", "_CAWV_COMPLETE")))

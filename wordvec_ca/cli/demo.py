@@ -1,4 +1,4 @@
-"""``cawv demo``: trains on text that every installation has, and shows the result."""
+"""``cawv demo``: trains a model on text that every installation has, and shows the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wordvec_ca.vectors import KeyedVectors
 
 COMMAND = "cawv demo"
-"""The command in the record of a model that the demo made."""
+"""The command in the record of a model, by which the demo recognises its own models."""
 
 WORDS = (
     *(
@@ -36,8 +36,9 @@ WORDS = (
     *("france", "music", "philosophy", "king", "moon", "acid", "war", "language", "river", "october", "god"),
     *("economy", "ocean", "university", "theory"),
 )
-"""Everyday words and words of programming; the demo shows the neighbours of those with the highest
-cosines."""
+"""Everyday words and words of programming; the demo shows those whose neighbours have the highest
+cosines.
+"""
 
 SHOWN = 7
 
@@ -110,7 +111,7 @@ def _surest(vectors: KeyedVectors) -> list[tuple[str, list[str]]]:
 
 
 def _attention(model: str, vectors: KeyedVectors) -> str:
-    """Return the attention weights in a sentence; empty without attention or with too few known words."""
+    """Return a table of attention weights in a sentence; '' without attention or with too few known words."""
     from wordvec_ca.cli.attention import table_of_weights
     from wordvec_ca.models import attention_weights, read_config
 
@@ -122,7 +123,7 @@ def _attention(model: str, vectors: KeyedVectors) -> str:
 
 
 def _map(model: str) -> str:
-    """Write the page with the map, and return where it is, or why there is none."""
+    """Write the page with the map; return a line on where it is, or why there is none."""
     from wordvec_ca.report import UnfaithfulMapError, explore
 
     page = Path(model) / ModelFile.WORDS_PAGE

@@ -1,4 +1,4 @@
-"""``cawv embed``: sentence vectors of any amount of text."""
+"""``cawv embed``: makes sentence vectors of any amount of text."""
 
 from __future__ import annotations
 

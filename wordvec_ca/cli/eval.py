@@ -1,4 +1,4 @@
-"""``cawv eval``: say how good word vectors are."""
+"""``cawv eval``: how good are word vectors?"""
 
 from __future__ import annotations
 
@@ -146,14 +146,14 @@ def command(
             raise DataError("\n".join(["nothing could be judged", *(f"* {entry}" for entry in missing)]))
         for kind in CONTROLS if controls else ():
             tell(f"control: {kind} vectors")
-            options["infer"] = None  # a control has words alone
+            options["infer"] = None  # a control has vectors of words alone
             other = control(kind, vectors, seed=seed)
-            # the control has the same words: tasks that could not run for the model are reported already
+            # the control has the same words, so tasks that could not run are already reported for the model
             for report in run(other, jobs, name=f"{name} ({kind})", skipped=lambda _: None, **options):
                 print_report(report)
     if json_to not in (None, "-"):
         write_provenance(json_to)
-    # who asked for nothing in particular need not read what each other task needs
+    # a user who chose no tasks does not need to know what each skipped task requires
     asked = details or tasks is not None or folder is not None
     unasked = [] if asked else [entry for entry in missing if not entry.failed]
     told = [f"* {entry}" for entry in missing if entry not in unasked]
@@ -178,7 +178,7 @@ def command(
 
 
 def _show_summary(name: str, lines: list[str], reports: list[Any], details: bool) -> None:
-    """Show the summary, and how to see further notes and figures."""
+    """Show the summary, and how the user can see further notes and figures."""
     columns = terminal_width() or 100
     show_styled(f"\n{styled(f'Summary of {cell(name)}', 'heading')}")
     for line in lines:

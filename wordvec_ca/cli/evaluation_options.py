@@ -1,4 +1,4 @@
-"""What ``cawv eval`` and ``cawv compare`` share: their options."""
+"""The options that ``cawv eval`` and ``cawv compare`` share."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from wordvec_ca.specs.tasks import TASK_SPECS
 
 
 class _LocalFile(click.Path):
-    """A file of a task. A missing file is reported while the others are judged; a URL is refused."""
+    """A file of a task. If it is missing, that is reported and the others are used; a URL is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        # a Path folds the slashes of a URL, after which nothing recognises the password in it
+        # a Path merges the slashes of a URL, after which a password in it is not recognised
         if "://" in str(value):
             self.fail(f"{value!r} is a URL: download the file, and give its path", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class EvaluationCommand(JsonCommand):
-    """A command with an option for the files of each task."""
+    """A command that has, for each task, an option for files."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options: first those of the tasks, then those that every command has."""
+        """Return the options: first those for the tasks, then those that every command has."""
         params = super().get_params(ctx)
         of_tasks = [
             click.Option(
@@ -88,7 +88,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def files_of(options: dict[str, Any]) -> dict[str, list[Path]]:
-    """Return task -> files that the user gave."""
+    """Return the files that the user gave for each task."""
     return {name: list(options.get(task.option.replace("-", "_")) or ()) for name, task in TASK_SPECS.items()}
 
 

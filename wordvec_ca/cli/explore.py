@@ -1,4 +1,4 @@
-"""``cawv explore``: words on a map, in one page for any browser."""
+"""``cawv explore``: shows words on a map, in one page for any browser."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def command(
             vectors=form,
             tell=tell,
         )
-    ours = output is None  # MODEL may come from somebody who put a link there
+    ours = output is None  # whoever made MODEL may have put a link there
     made.save(place, overwrite=overwrite or ours, follow_links=not ours)
     if not quiet:
         size = f"{len(made.html) / 1e6:.1f} MB; " if page else ""

@@ -1,4 +1,4 @@
-"""``cawv export``: vectors from one format into another."""
+"""``cawv export``: converts vectors from one format to another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
 from wordvec_ca.specs.formats import READABLE, WRITABLE, format_named, table_of_formats
 
 PREFIX = "*dt_"
-"""`wordvec_ca.models.PREFIX`, which takes time to import."""
+"""A copy of `wordvec_ca.models.PREFIX`, whose module takes time to import."""
 
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
 
@@ -132,7 +132,7 @@ def command(
 
         say(f"Wrote {add_gensim_index(model, overwrite=overwrite)}")
         return
-    check_not_read(f"{output}.vectors.npy", model)  # the second file of --format gensim
+    check_not_read(f"{output}.vectors.npy", model)  # the second file that --format gensim writes
     try:
         to = to or format_of_suffix(output)
     except ValueError as error:
@@ -204,7 +204,7 @@ def command(
 
 
 def _with_documents(model: str, table: str) -> Any:
-    """Return the vectors of the documents of a model, or of its words and its documents."""
+    """Return the vectors of a model's documents, or of both its words and its documents."""
     from wordvec_ca.models import document_vectors, table_of_both
 
     documents, _ = document_vectors(model)

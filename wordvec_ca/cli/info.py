@@ -1,4 +1,4 @@
-"""``cawv info``: what a model is and how it was made, and what this installation can do."""
+"""``cawv info``: what is a model, how was it made, and what can this installation do?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(model: str | None, everything: bool, json_to: str | None) -> None:
 
 
 def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
-    """Return the main facts of a model, in at most a dozen lines."""
+    """Return the main facts about a model: label -> text, at most a dozen."""
     config, corpus, timings = (record.get(name) or {} for name in ("config", "corpus", "timings"))
     losses = [loss for loss in record.get("loss_by_epoch") or [] if loss is not None]
     held_out = [loss for loss in record.get("valid_loss_by_epoch") or [] if loss is not None]
@@ -79,7 +79,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
 
 
 def _sampled(resamples: dict[str, Any], group_by: str | None) -> str:
-    """Return the unit that was resampled; models of older versions do not record it."""
+    """Return the unit that was resampled, lines or documents; models of older versions do not record it."""
     if not resamples.get("models"):
         return ""
     found = f"{resamples['models']} models"

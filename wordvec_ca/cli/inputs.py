@@ -1,4 +1,4 @@
-"""Several inputs of one command: those that cannot be read are reported at the end, the others are used."""
+"""Several inputs of one command: those that can be read are used, and the others are reported at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wordvec_ca.showable import showable_name
 
 
 class Inputs:
-    """Uses inputs one by one and remembers which could not be used, and why.
+    """Uses inputs one by one, and collects the reasons why some could not be used.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ class Inputs:
     def texts(self, names: Iterable[str], **options: Any) -> list[str]:
         """Return the files given by names, folders and patterns, without those that cannot be read.
 
-        Each file is read to its end, since an error may be anywhere in it; a single file is left to the
-        command. The options are those of `wordvec_ca.text.TextFiles`.
+        Each file is read to its end, since an error may be anywhere in it. A single file is not checked here,
+        because the command itself reports its error. The options are those of `wordvec_ca.text.TextFiles`.
         """
         from wordvec_ca.files import is_read_once
         from wordvec_ca.text import TextFiles, find_files

@@ -1,5 +1,5 @@
-"""The option ``--json``: results as JSON on standard output instead of a table, or in a file in addition to
-it.
+"""The option ``--json``: writes results as JSON, to standard output instead of a table, or to a file in
+addition to the table.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from wordvec_ca.cli.output import show_json
 from wordvec_ca.cli.paths import OutputPath
 
 NAMES = (".json", ".jsonl")
-"""Endings by which a name after ``--json`` and a space is taken as its FILE."""
+"""If the argument after ``--json`` ends in one of these, it is the FILE of the option."""
 
 SWITCH = {
     **dict.fromkeys(("1", "true", "yes", "on"), "-"),
     **dict.fromkeys(("0", "false", "no", "off"), None),
 }
-"""Values of the variable that switch ``--json`` on or off, instead of naming a file."""
+"""Values of the environment variable that switch ``--json`` on or off instead of naming a file."""
 
 
 class JsonCommand(click.Command):
     """A command with ``--json[=FILE]``, whose FILE cannot be mistaken for a model or a word.
 
-    ``--json`` may be given anywhere: in ``cawv nn MODEL --json paris``, paris is a word. After a space only a
-    name that ends in .json or .jsonl is the FILE.
+    ``--json`` may be anywhere in a command: in ``cawv nn MODEL --json paris``, paris is a word. After a
+    space, only a name that ends in .json or .jsonl is taken as the FILE.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -64,7 +64,7 @@ def json_option(written: str) -> Callable[..., Any]:
     Parameters
     ----------
     written : str
-        What the records are, for the help.
+        Description of the records, for the help.
     """
     return click.option(
         "--json",
@@ -78,7 +78,7 @@ def json_option(written: str) -> Callable[..., Any]:
 
 
 def _from_variable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Let the variable of the option also be a switch, as CAWV_NN_JSON=1."""
+    """Let the environment variable of the option also act as a switch, as in CAWV_NN_JSON=1."""
     if ctx.get_parameter_source("json_to") is click.core.ParameterSource.ENVIRONMENT and value is not None:
         return SWITCH.get(value.lower(), value)
     return value
@@ -88,14 +88,14 @@ def _from_variable(ctx: click.Context, param: click.Parameter, value: str | None
 def record_writer(
     target: str | None, first: str, *, array: bool = False, indent: int | None = None
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield a function that writes a record at once, so that no record is lost if a later one fails.
+    """Yield a function that writes each record at once, so that no record is lost if a later one fails.
 
     Parameters
     ----------
     target : str or None
         A file, ``-`` for standard output, or None to write nothing.
     first : str
-        First key of every record: a file that begins with something else is not appended to.
+        First key of every record. Nothing is appended to a file whose first line begins differently.
     array : bool, default False
         Whether the records on standard output form one array.
     indent : int, optional
@@ -131,7 +131,7 @@ def record_writer(
 
 
 def _append(name: str, line: bytes) -> None:
-    """Append a line to a file completely or not at all, since the next line would continue a partial one."""
+    """Append a line to a file, completely or not at all: the next line would continue a partial one."""
     new = not os.path.exists(name)
     with open(name, "ab", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
@@ -139,7 +139,7 @@ def _append(name: str, line: bytes) -> None:
             while line:
                 line = line[file.write(line) :]
         except OSError as error:
-            with contextlib.suppress(OSError):  # of a pipe
+            with contextlib.suppress(OSError):  # a pipe cannot be truncated
                 file.truncate(size)
                 if new:
                     os.unlink(name)
@@ -147,7 +147,7 @@ def _append(name: str, line: bytes) -> None:
 
 
 def _check(name: str, first: str) -> None:
-    """Raise a usage error, before the work, if a file cannot be written or holds something else."""
+    """Raise a usage error if a file cannot be written or contains other data; called before the work."""
     from wordvec_ca.files import compression_suffix
 
     path, fault = Path(name), ""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def load_vectors(model: str | os.PathLike[str], **options: Any) -> KeyedVectors:
-    """Return the vectors of a model, as `KeyedVectors.load`; report on stderr if its run was cut short."""
+    """Return the vectors of a model, like `KeyedVectors.load`; report on stderr if its run was cut short."""
     from wordvec_ca.vectors import KeyedVectors
 
     vectors = KeyedVectors.load(model, **options)

@@ -1,4 +1,4 @@
-"""Where the index of ``cawv index`` is, and how ``nn`` and ``search`` open or offer it."""
+"""The path of the index that ``cawv index`` makes, and how ``nn`` and ``search`` open or suggest it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def index_of(model: str | os.PathLike[str]) -> Path:
 
 
 def rows_of(model: str, form: str | None = None) -> np.ndarray:
-    """Return the vectors of a model, in the form that ``--vectors`` names, or those of the sentences of a
+    """Return the vectors of a model in the form that ``--vectors`` names, or the sentence vectors of a
     search index.
     """
     from wordvec_ca.files import map_npy
@@ -37,7 +37,7 @@ def opened(
     words: list[str] | None = None,
     folder: str | None = None,
 ) -> Any:
-    """Return the index of a model: in its usual place, or in the folder that is given."""
+    """Open the index of a model, in the given folder or, by default, in its usual place."""
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import ApproximateNeighbours
 
@@ -48,7 +48,7 @@ def opened(
 
 
 def offer(model: str | os.PathLike[str], n_vectors: int) -> None:
-    """Suggest an approximate search if there are many vectors."""
+    """Suggest an approximate search to the user if there are many vectors."""
     from wordvec_ca.vectors import MANY_VECTORS
 
     if n_vectors > MANY_VECTORS:

@@ -20,7 +20,7 @@ lower, as the published vectors are the mean of several runs. again: in how many
 
 
 def each_word(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words, and for ``-`` the non-empty lines of standard input."""
+    """Yield the words; ``-`` stands for the non-empty lines of standard input."""
     for word in words:
         if word == "-":
             for line in whole_lines(iter(lambda: sys.stdin.buffer.readline(1 << 16), b"")):
@@ -32,7 +32,7 @@ def each_word(words: Sequence[str]) -> Iterator[str]:
 
 
 def neighbour_records(neighbours: Neighbours) -> list[dict[str, Any]]:
-    """Return neighbours for JSON; with interval and agreement, if there are resampled models."""
+    """Return neighbours for JSON, with interval and agreement if there are resampled models."""
     records: list[dict[str, Any]] = []
     for one in neighbours:
         records.append({"word": one.word, "score": round(one.score, 6)})
@@ -43,7 +43,7 @@ def neighbour_records(neighbours: Neighbours) -> list[dict[str, Any]]:
 
 
 def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -> str:
-    """Return a table: rank, word, score and, where known, interval, agreement and count."""
+    """Return a table with rank, word and score and, if known, interval, agreement and count."""
     heading = styled(cell(title, 3 * LONGEST), "query")
     if not neighbours:
         return f"{heading}\n   (none)"
@@ -62,7 +62,7 @@ def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -
 
 
 def look_up(vectors: KeyedVectors, word: str) -> str | None:
-    """Return the word under which there is a vector: as written, else in lower case, with a notice."""
+    """Return the form of a word that has a vector: as written, or else in lower case, with a notice."""
     known = vectors.known_form(word)
     if known is not None and vectors.get_index(known, -1) < 0:
         say(f"{known!r} is not in the vocabulary; its vector is made of its n-grams")
@@ -73,7 +73,7 @@ def look_up(vectors: KeyedVectors, word: str) -> str | None:
 
 
 def look_up_sum(vectors: KeyedVectors, text: str) -> list[Term]:
-    """Return the terms of a sum of words, or a single word, each under the form that has a vector.
+    """Return the terms of a sum of words (or of one word), each in the form that has a vector.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def look_up_sum(vectors: KeyedVectors, text: str) -> list[Term]:
 
     def is_known(word: str) -> bool:
         form = vectors.known_form(word)
-        return form is not None and vectors.get_index(form, -1) >= 0  # not one that n-grams could make
+        return form is not None and vectors.get_index(form, -1) >= 0  # n-grams alone do not count
 
     known = [(term, look_up(vectors, term.word)) for term in sum_terms(text, is_known)]
     unknown = [unknown_word(vectors, term.word) for term, form in known if form is None]
@@ -96,7 +96,7 @@ def look_up_sum(vectors: KeyedVectors, text: str) -> list[Term]:
 
 
 def unknown_word(vectors: KeyedVectors, word: str) -> str:
-    """Return the message for a word without a vector, with words that are spelled like it."""
+    """Return the message for a word without a vector, with words of similar spelling."""
     close = vectors.close_spellings(word)
     hint = f"did you mean {', '.join(map(cell, close))}?" if close else "no known word is spelled like it"
     return f"the word {cell(repr(word), 2 * LONGEST)} has no vector among the {len(vectors):,} words; {hint}"

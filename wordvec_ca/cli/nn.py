@@ -105,7 +105,7 @@ def command(
                         indexer=indexer,
                     )
                     neighbours = Neighbours([Neighbour(*pair) for pair in found], 0)
-            except DataError as error:  # the next one may be answered
+            except DataError as error:  # the next word may have an answer
                 say(f"Error: {reason(error)}")
                 failed = True
                 continue

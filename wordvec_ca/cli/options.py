@@ -1,4 +1,4 @@
-"""Options and kinds of values that several commands share, and the variables that set them."""
+"""Options and types of values that several commands share, and the environment variables for options."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from wordvec_ca.specs.options import OPTIONS
 
 
 class Choice(click.Choice[str]):
-    """One of several words; the error for a misspelt word suggests the nearest one."""
+    """A choice of one of several words; the error for a misspelt word suggests the nearest one."""
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """Return the words as the help shows them, or NAME if they do not fit on a line of it."""
+        """Return the words as the help shows them, or NAME if they do not fit on one line."""
         shown = super().get_metavar(param, ctx)
         return shown if shown is None or len(shown) <= 60 else "NAME"
 
@@ -39,7 +39,7 @@ class Choice(click.Choice[str]):
 
 
 def options_from(*sources: click.core.ParameterSource) -> set[str]:
-    """Return the names of the options of the running command that were set from this source."""
+    """Return the names of the running command's options that were set from one of these sources."""
     context = click.get_current_context()
     return {name for name in context.params if context.get_parameter_source(name) in sources}
 
@@ -54,12 +54,12 @@ def _one_or_more(ctx: click.Context, param: click.Parameter, names: tuple[str, .
 
 
 class TokenizerName(click.ParamType):  # type: ignore[type-arg] # newer click has generic types
-    """A tokenizer: one of ours, a segmenter, or MODULE:FUNCTION."""
+    """The name of a tokenizer: one of this package, a segmenter, or MODULE:FUNCTION."""
 
     name = "tokenizer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name; a usage error if there is no such tokenizer."""
+        """Return the name; raise a usage error if there is no such tokenizer."""
         from wordvec_ca.text import check_tokenizer
 
         try:
@@ -69,12 +69,12 @@ class TokenizerName(click.ParamType):  # type: ignore[type-arg] # newer click ha
 
 
 class WindowSize(click.ParamType):  # type: ignore[type-arg] # newer click has generic types
-    """A number of words, or all."""
+    """A number of words, or the word "all"."""
 
     name = "window"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Return the number, or the word."""
+        """Return the number, or "all"."""
         return str(value) if value == "all" else int(click.INT.convert(value, param, ctx))
 
 
@@ -94,11 +94,11 @@ PARTICULAR: dict[str, dict[str, Any]] = {
     "model": {"type": ModelChoice(MODELS)},
     "continue_from": {"type": ExistingPath()},
 }
-"""Settings of particular options that do not follow from their types."""
+"""Option -> properties on the command line that do not follow from its type."""
 
 
 def option(name: str, **others: Any) -> Callable[[Any], Any]:
-    """Return an option of training as an option of a command; keyword arguments replace its properties."""
+    """Return a training option as an option of a command; keyword arguments replace its properties."""
     spec = OPTIONS[name]
     on, off = spec.switch
     facts: dict[str, Any] = {"metavar": spec.metavar, "help": spec.help_text()}
@@ -169,12 +169,12 @@ OTHER_VARIABLES = ("CAWV_ISA", "CAWV_DEBUG", "CAWV_DATA", "CAWV_TOKENIZER", "CAW
 
 
 def say_unknown_variables(command: click.Command, name: str, commands: Iterable[str]) -> None:
-    """Warn of environment variables that look like options of a command but are not.
+    """Warn of environment variables that are named like options of a command that has no such option.
 
     Parameters
     ----------
     command : click.Command
-        The running command, whose options name their variables.
+        The running command.
     name : str
         Name of the command.
     commands : iterable of str

@@ -1,8 +1,7 @@
-"""How commands write: results on standard output, everything else on standard error, with control characters
+"""How commands write: results to standard output, everything else to standard error, with control characters
 made visible.
-
-Whatever a command prints may come from a text, a model or the name of a file that somebody else made. No
-control character of it reaches the terminal (see `wordvec_ca.files.control_characters`).
+Parts of the output may come from a text, a model or a file name that somebody else made. None of their
+control characters reaches the terminal (see `wordvec_ca.files.control_characters`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def show(text: object) -> None:
 
 
 def write(text: str) -> None:
-    """Write text to standard output, and a newline; an error names it.
+    """Write text and a newline to standard output; an error names standard output.
 
     Raises
     ------
@@ -50,13 +49,13 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def next_commands(model: str, word: str = "WORD", *, explored: bool = False) -> str:
-    """Return lines that suggest commands for a new model; ``word`` is an argument of them.
+    """Return lines that suggest commands for a new model, with ``word`` as an argument.
 
-    ``explored`` is whether a map of its words has been made, too.
+    ``explored`` states whether a map of the words has been made, too.
     """
     name, program = shlex.quote(model), "cawv"
     called = Path(sys.argv[0])
-    if called.name == program and shutil.which(program) is None:  # as `make demo` calls it
+    if called.name == program and shutil.which(program) is None:  # `make demo` calls it in this way
         program = shlex.quote(os.path.relpath(called))
     asked = [f"nn {name} {word}", f"eval {name}"]
     if not explored:
@@ -68,7 +67,7 @@ def say(text: object) -> None:
     """Write a message to standard error, and a newline; a closed standard error is not a failure."""
     shown = _between_words(_harmless(showable(str(text))), sys.stderr)
     for kind in ("Error:", "Warning:"):
-        begin = f"\n{shown}".find(f"\n{kind}")  # behind the usage, if that was wrong
+        begin = f"\n{shown}".find(f"\n{kind}")  # the message follows the usage line in usage errors
         if begin >= 0:
             from wordvec_ca.cli.terminal import styled
 
@@ -78,18 +77,18 @@ def say(text: object) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.write(
             shown + "\n"
-        )  # click.echo would write past a bar, which puts it on a line of its own
+        )  # click.echo would write past a progress bar; sys.stderr puts the line above it
         sys.stderr.flush()
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of an exception, with options as they are typed."""
+    """Return the message of an exception, in which options are spelled as the user types them."""
     return error.spelled(spelled_as_flag) if isinstance(error, Message) else str(error)
 
 
 def _between_words(text: str, stream: IO[str]) -> str:
-    """On a terminal, break lines longer than its width between words; other output is left as it is for
-    programs.
+    """Break lines that are wider than the terminal between words; output that is not a terminal does not
+    change, since programs read it.
     """
     if len(text) < 20:
         return text
@@ -103,7 +102,7 @@ def _between_words(text: str, stream: IO[str]) -> str:
             line,
             columns,
             subsequent_indent=" " * (len(line) - len(line.lstrip(" ")) + 2),
-            break_long_words=False,  # a path can be copied as it is
+            break_long_words=False,  # so that a path can be copied
             break_on_hyphens=False,
             replace_whitespace=False,
         )
@@ -115,7 +114,7 @@ def _between_words(text: str, stream: IO[str]) -> str:
 
 def _harmless(text: str) -> str:
     if text.replace("\n", "").isprintable():
-        return text  # the common case, without an import
+        return text  # the common case needs no import
     from wordvec_ca.files import terminal_text
 
     return terminal_text(text, lines=True)

@@ -1,4 +1,4 @@
-"""Checks paths of commands: an output must not be an input of the same command, nor inside one."""
+"""Checks the paths that a command is given: an output must not be one of its inputs, nor inside one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Let the shell complete names of files."""
+        """Let the shell complete file names."""
         return [CompletionItem(incomplete, type="file")]
 
 
@@ -56,11 +56,11 @@ class OutputPath(FileName):
     Parameters
     ----------
     kind : {"any", "file", "folder"}
-        Only ``--overwrite`` may replace a file or a folder, and the folder of a file must exist; for "any"
-        the library checks that.
+        Kind of the output. With "file" and "folder", an existing output is refused without ``--overwrite``;
+        with "file", the file's folder must exist, too. With "any", the library checks this instead.
     inside : collection of str
-        Names that the output may have in a folder that is read.
-    compresses : bool
+        Names that the output may have even in a folder that is read.
+        compresses : bool
         Whether the suffix of the name chooses a compression; if not, such a suffix is refused.
     stdout : bool
         Whether a file may be ``-``, standard output.
@@ -80,7 +80,7 @@ class OutputPath(FileName):
         self.stdout = stdout
 
     def check(self, output: str, read: Iterable[str], *, overwrite: bool, hint: str | None = None) -> None:
-        """Raise a usage error if the output must not be written.
+        """Raise a usage error if the command must not write to the output.
 
         Parameters
         ----------
@@ -200,8 +200,8 @@ OUTPUT_FOLDER = OutputPath("folder")
 
 
 def check_svg(plot: str | None) -> None:
-    """Refuse a file for a plot whose suffix names another format than SVG; a device without suffix is
-    accepted.
+    """Refuse a file for a plot if its suffix is that of another format than SVG; a device, which has no
+    suffix, is accepted.
     """
     if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
         raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")

@@ -1,4 +1,4 @@
-"""``cawv phrases``: find collocations."""
+"""``cawv phrases``: finds collocations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The provenance of a table of results: program, command, seed and the digests of what was read."""
+"""The provenance of a table of results: program, command, seed, and digests of the input files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from wordvec_ca.cli.paths import names_read
 from wordvec_ca.showable import showable_name
 
 SUFFIX = ".provenance.json"
-"""Suffix of the file with the provenance of a table."""
+"""Suffix of the file that contains the provenance of a table."""
 
 
 def write_provenance(table: str | os.PathLike[str]) -> None:
     """Write ``TABLE.provenance.json`` for a table that the running command has written.
 
-    It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each file.
+    The file has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each.
     The digest of a folder is that of its ``SHA256SUMS`` if there is one, else that of the digests of its
     files.
     """

@@ -1,4 +1,4 @@
-"""``cawv publish``: publishes vectors of another form for a trained model."""
+"""``cawv publish``: gives a trained model another form of published vectors."""
 
 from __future__ import annotations
 

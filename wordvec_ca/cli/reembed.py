@@ -108,7 +108,7 @@ def command(
     if scale is not None and not scale > 0:
         raise click.BadParameter("it must be > 0", param_hint="--scale")
     if counts_only:
-        if not output.endswith(".npz"):  # counts end in .npz: this tells them from text
+        if not output.endswith(".npz"):  # files of counts are recognised by this ending
             raise click.BadParameter(f"{output!r} must end in .npz with --counts-only", param_hint="--output")
         OUTPUT_FILE.check(output, (), overwrite=overwrite)
     else:

@@ -42,7 +42,7 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
     if output == "-":
         sys.stdout.buffer.write(page)
         return
-    ours = output is None  # MODEL may come from somebody who put a link there
+    ours = output is None  # whoever made MODEL may have put a link there
     with (
         atomic_file(place, overwrite=overwrite or ours, follow_links=not ours) as plain,
         compress_by_suffix(plain, place) as file,
@@ -52,11 +52,11 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
 
 
 def _is_of_a_run(model: Path) -> bool:
-    """Return whether the record is that of a training run; `cawv reembed` writes another kind."""
+    """Return whether a model's record is that of a training run; `cawv reembed` writes another kind."""
     import json
 
     try:
         record = json.loads((model / ModelFile.CONFIG).read_text("utf-8"))
     except (OSError, RecursionError, ValueError):
-        return True  # it looks like a record: its reader reports what is wrong
+        return True  # there is a record: the function that reads it reports what is wrong
     return isinstance(record, dict) and "config" in record

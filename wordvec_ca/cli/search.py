@@ -1,4 +1,4 @@
-"""``cawv search``: sentences of a text nearest to a query."""
+"""``cawv search``: finds the sentences of a text that are nearest to a query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wordvec_ca.cli.terminal import is_terminal, show_styled, status, styled, te
 
 PROMPT = "search> "
 LINES = 3
-"""Lines of a sentence that are shown on a terminal."""
+"""Largest number of lines of a sentence that are shown on a terminal."""
 
 
 @click.command(name="search", cls=JsonCommand, short_help="Sentences of a text nearest to a query.")
@@ -117,7 +117,7 @@ def command(
             text = _known_words(found.vectorizer, vectors, given)
             try:
                 hits = found.search(text, topn, indexer=indexer)
-            except DataError as error:  # the next one may be answered
+            except DataError as error:  # the next query may have an answer
                 say(f"Error: {reason(error)}")
                 failed = True
                 continue
@@ -159,13 +159,13 @@ def _is_prompted(query: tuple[str, ...]) -> bool:
 
 
 def _typed() -> Iterator[str]:
-    """Yield the queries on standard input; on a terminal, with a prompt that has the keys of a shell."""
+    """Yield the queries on standard input; on a terminal, a prompt supports the editing keys of a shell."""
     if not is_terminal(sys.stdin):
         yield from filter(None, map(str.strip, sys.stdin))
         return
     import contextlib
 
-    with contextlib.suppress(ImportError):  # not on every system
+    with contextlib.suppress(ImportError):  # readline does not exist on every system
         import readline  # noqa: F401
     say("Type a query; Ctrl-D ends.")
     while True:
@@ -179,8 +179,8 @@ def _typed() -> Iterator[str]:
 
 
 def _shown(rank: int, hit: Any, query: str, columns: int) -> str:
-    """Format a sentence for a terminal: rank, cosine and line, then the text with the words of the query
-    marked.
+    """Format a sentence for a terminal: rank, cosine and line number, then its text with the words of the
+    query marked.
     """
     from wordvec_ca.files import terminal_text
 
@@ -203,7 +203,7 @@ def _shown(rank: int, hit: Any, query: str, columns: int) -> str:
 
 
 def _known_words(vectorizer: Any, vectors: Any, query: str) -> str:
-    """Return the query; words with a vector only in lower case are lower-cased, and reported."""
+    """Return the query with words in lower case, and reported, if only that form has a vector."""
     if vectorizer.lowercase or not isinstance(vectorizer.tokenizer, str):
         return query
     from wordvec_ca.cli.neighbour_table import look_up
@@ -220,6 +220,6 @@ def _state(path: str) -> list[Any]:
     files = [here]
     if (
         here.is_dir()
-    ):  # `report` and `explore` write their pages into a model's directory; they do not change the model
+    ):  # pages that `report` and `explore` write into a model's directory are not a change of the model
         files = sorted(file for file in here.rglob("*") if file.is_file() and file.suffix != ".html")
     return [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]

@@ -1,4 +1,4 @@
-"""What ``cawv embed`` and ``cawv search`` share: the options of a SentenceVectorizer."""
+"""The options for a SentenceVectorizer, which ``cawv embed`` and ``cawv search`` share."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ OPTIONS = [
 
 
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
-"""Options of ca-sem and ca-sem-sif only; giving one without --method chooses ca-sem-sif."""
+"""Options that only ca-sem and ca-sem-sif have; without --method, any of them selects ca-sem-sif."""
 
 OF_WORDS = OF_CA_SEM | {"a", "attention", "counts", "n_components", "phrases"}
-"""Options of sentence vectors that are made of word vectors: giving one excludes inference."""
+"""Options for sentence vectors that are made of word vectors; any of them excludes inference."""
 
 
 def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,13 +75,13 @@ def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def infers(vectors: Any, model: str | os.PathLike[str], **given: Any) -> bool:
-    """Return whether the vectors of sentences are inferred: with a model of documents, unless options choose
-    a method.
+    """Return whether sentence vectors are inferred. With a model of documents they are, unless an option
+    selects another method.
 
     Raises
     ------
     click.UsageError
-        Inference is chosen, but the model does not have documents, or another option has no effect on
+        Inference is selected, but the model has no documents, or an option is given that has no effect on
         inference.
     """
     from wordvec_ca.specs.models import SPECS
@@ -109,21 +109,21 @@ def make_vectorizer(
     lowercase: bool | None,
     **given: Any,
 ) -> Any:
-    """Return a SentenceVectorizer, not fitted, or a DocumentVectorizer; options that were not given have
-    their defaults.
+    """Return a SentenceVectorizer that is not fitted, or a DocumentVectorizer. Options that were not given
+    have their defaults.
 
     Parameters
     ----------
     vectors : KeyedVectors
         Vectors of the model.
     model : str
-        The model itself.
+        Path of the model.
     counts : str or None
         File of word counts.
     tokenizer, lowercase
-        As given, or None: see `text_options`.
+        Values that the user gave, or None; see `text_options`.
     **given
-        The other options; None where not given.
+        The other options; None if they were not given.
     """
     from wordvec_ca.sentences import SentenceVectorizer
 
@@ -154,7 +154,7 @@ def make_vectorizer(
 
 
 def text_options(vectors: Any, tokenizer: str | None, lowercase: bool | None) -> dict[str, Any]:
-    """Return the tokenizer options: as given, else as the vectors were trained, else lower-case words."""
+    """Return the tokenizer options: those given, or those of the model's training, or lower-case words."""
     from wordvec_ca.text import trusted_tokenizer
 
     trained = vectors.metadata.get("config", {})

@@ -6,7 +6,7 @@
     model = "cbow-attn"
     vector-size = 200
 
-The command line has precedence over variables of the environment, and these over the file.
+The command line has precedence over environment variables, and these have precedence over the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def read_settings(path: str, command: click.Command) -> dict[str, Any]:
-    """Return parameter of the command -> value in a settings file.
+    """Return the values in a settings file, by the parameters of the command.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def read_settings(path: str, command: click.Command) -> dict[str, Any]:
 
 
 def _value(path: str, key: str, value: Any, param: click.Parameter) -> Any:
-    """Convert a value to the form of a command line."""
+    """Convert a value to the form that it has on a command line."""
     from wordvec_ca.errors import DataError
 
     if param.nargs == -1 or getattr(param, "multiple", False):
@@ -106,7 +106,7 @@ preset_option = option("preset", is_eager=True, callback=_use_preset)
 
 
 def given_settings(corpus: tuple[str, ...], config: ResolvedConfig, given: set[str]) -> dict[str, Any]:
-    """Return the settings that repeat a run; ``given`` are the names of the options that were given."""
+    """Return the settings that repeat a run; ``given`` has the names of the options that the user gave."""
     from wordvec_ca.files import absolute_name
 
     names = [absolute_name(name) for name in corpus]

@@ -1,6 +1,6 @@
-"""The terminal: colours, tables that fit its width, and progress that is erased.
+"""Output on the terminal: colours, tables that fit its width, and progress lines that are erased.
 
-If the output is a pipe or a file, it has no colours, cuts or line breaks, since programs read it.
+Output to a pipe or a file has no colours, and nothing in it is cut or wrapped, since programs read it.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ STYLES: dict[str, dict[str, object]] = {
 """Purpose of a text -> its style, readable on a dark and on a light background."""
 
 LONGEST = 80
-"""Largest width of a cell if the output is not a terminal; a longer cell is cut."""
+"""Largest width of a cell if the output is not a terminal; longer cells are shortened."""
 
 
 def is_terminal(stream: IO[str]) -> bool:
     """Return whether a stream is a terminal."""
-    with suppress(AttributeError, ValueError):  # closed, or no file at all
+    with suppress(AttributeError, ValueError):  # the stream is closed, or not a file
         return stream.isatty()
     return False
 
 
 def has_colours(stream: IO[str]) -> bool:
-    """Return whether a stream gets colours: not in pipes, with NO_COLOR or on a dumb terminal."""
+    """Return whether a stream gets colours: only a terminal that is not dumb, and not with NO_COLOR."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def terminal_width(stream: IO[str] | None = None) -> int | None:
-    """Return the columns of the terminal; None where the output is not a terminal."""
+    """Return the number of columns of the terminal; None if the output is not a terminal."""
     if not is_terminal(stream or sys.stdout):
         return None
     return max(20, shutil.get_terminal_size().columns)
@@ -58,7 +58,7 @@ def width(text: str) -> int:
     """Return how many terminal columns a text takes (two for wide East Asian characters, none for marks)."""
     if text.isascii():
         return len(text)
-    import unicodedata  # a library of its own, which cannot be loaded where memory is short
+    import unicodedata  # a separate library, which cannot be loaded if there is not enough memory
 
     return sum(
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -67,10 +67,10 @@ def width(text: str) -> int:
 
 
 def cell(text: str, widest: int = LONGEST) -> str:
-    """Return a text for a cell of a table: on one line, without control characters, of bounded width."""
+    """Return a text as a table cell: on one line, without control characters, and of limited width."""
     from wordvec_ca.files import terminal_text
 
-    shown = terminal_text(text[: 4 * widest])  # a character and three marks on it for each column
+    shown = terminal_text(text[: 4 * widest])  # allows a character with three combining marks for each column
     if len(text) <= 4 * widest and width(shown) <= widest:
         return shown
     return shown[: _that_fit(shown, widest - 1)] + "…"
@@ -119,8 +119,8 @@ class Column(NamedTuple):
     right : bool
         Whether cells are aligned on the right, as numbers are.
     spare : int
-        On a narrow terminal the column with the highest number is left out first; columns with 0 are always
-        shown.
+        Order in which columns are left out on a narrow terminal: the highest number first; columns with 0 are
+        always shown.
     style : str
         Style of its cells; see `STYLES`.
     """
@@ -157,7 +157,7 @@ class Table:
             self._shown.remove(spare)
 
     def left_out(self) -> str:
-        """Return a line that names the columns for which there is no room, empty if all are shown."""
+        """Return a line that names the columns without room on the terminal; '' if all are shown."""
         names = [
             column.head
             for number, column in enumerate(self._columns)
@@ -174,7 +174,7 @@ class Table:
         return f"{styled(heads, 'heading')}\n{'-' * self._total()}"
 
     def row(self, cells: Sequence[str]) -> str:
-        """Return a row; a cell that is too wide is continued in lines of its own."""
+        """Return a row; a cell that is too wide is continued on further lines."""
         texts = [cell(cells[number], 4 * LONGEST) for number in self._shown]
         chosen = [
             wrapped(text, self._columns[number].width) if self._wraps else [text]
@@ -227,9 +227,9 @@ def show_styled(text: str) -> None:
 def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Yield a function that reports the current work.
 
-    On a terminal each text replaces the one before, and the last one is erased; an empty text clears the line
-    for a result. Elsewhere each text is a line of standard error. Nothing is written in a cell of a notebook
-    that would keep every text.
+    On a terminal each text replaces the previous one, and the last one is erased; an empty text clears the
+    line for a result. Elsewhere each text is a line on standard error, except in the cell of a notebook that
+    would keep all texts: there nothing is written.
     """
     stream = sys.stderr
     on_terminal = is_terminal(stream) and os.environ.get("TERM") != "dumb"

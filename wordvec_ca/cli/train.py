@@ -1,4 +1,4 @@
-"""``cawv train``: train a model on text."""
+"""``cawv train``: trains a model on text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     run = RunOptions(**{name: options.pop(name) for name in RunOptions.__dataclass_fields__})
     parse_interval(run.checkpoint_every)
     if options["phrases"]:
-        options["phrases"] = os.path.abspath(options["phrases"])  # a run may be continued from elsewhere
+        options["phrases"] = os.path.abspath(options["phrases"])  # a run may be resumed in another directory
     _check_tokenizer(options["tokenizer"])
     if run.resume:
         _resume(corpus, run, options)
@@ -90,7 +90,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
 
 
 def _check_tokenizer(tokenizer: str) -> None:
-    """Raise a DataError if a settings file names a tokenizer function: a name in a file must not run code."""
+    """Raise a DataError if a settings file names a tokenizer function: a file must not choose code to run."""
     from wordvec_ca.text import trusted_tokenizer
 
     source = click.get_current_context().get_parameter_source("tokenizer")
@@ -99,7 +99,7 @@ def _check_tokenizer(tokenizer: str) -> None:
 
 
 def _check_of_use(config: ResolvedConfig, run: RunOptions) -> None:
-    """Raise a usage error for an option that the model does not have: it was meant for another model."""
+    """Raise a usage error for an option that the chosen model does not have."""
     typed = click.get_current_context().params
     for name in sorted(_given(variables=False)):
         models = OPTIONS[name].models
@@ -296,7 +296,7 @@ def _loaded_vocab(run: RunOptions) -> Any:
 
 
 def _given(*, variables: bool = True) -> set[str]:
-    """Return the names of the options that were given: on the command line, in settings, or in variables."""
+    """Return the names of the options given on the command line, in settings or in environment variables."""
     source = click.core.ParameterSource
     return set(OPTIONS) & options_from(
         source.COMMANDLINE, source.DEFAULT_MAP, *([source.ENVIRONMENT] if variables else [])
@@ -334,7 +334,7 @@ def _displays(stack: contextlib.ExitStack, run: RunOptions) -> tuple[list[Any], 
 
 
 def _check_file(option: str, name: str, *, overwrite: bool) -> None:
-    """Raise a usage error if a file could not be written at the end: before training, not after."""
+    """Raise a usage error, before training, if a file could not be written after it."""
     path = Path(name)
     if path.is_dir():
         raise click.BadParameter(f"{name!r} is a directory; give the name of a file", param_hint=option)
@@ -356,7 +356,7 @@ def _check_vocab_file(read: Iterable[str], run: RunOptions) -> None:
 
 
 def _check_log(name: str) -> None:
-    """Raise a usage error if the log file exists and is not a log, such as the corpus."""
+    """Raise a usage error if the log file exists but is not a log, for example the corpus."""
     if Path(name).is_file():
         with open(name, "rb") as file:
             begun = file.readline(10_000)
@@ -415,12 +415,12 @@ def _summary(model: Any, output: str, read_vocab: str | None) -> str:
 
 
 def records_report(records: dict[str, int]) -> list[str]:
-    """Return a line with the counts of records in JSON lines and dumps, if there were any."""
+    """Return a line with the counts of records, if the text was JSON lines or a dump; else an empty list."""
     return [", ".join(counted(n, what) for what, n in records.items())] if records else []
 
 
 def default_output(corpus: tuple[str, ...], model: str) -> str:
-    """Return the model directory's name when none is given: wiki.en.txt.xz becomes wiki.en.cbow."""
+    """Return the default name of the model directory: wiki.en.txt.xz gives wiki.en.cbow."""
     from wordvec_ca.files import is_read_once
 
     name = "stdin" if is_read_once(corpus[0]) else Path(showable_name(corpus[0])).absolute().name

@@ -1,4 +1,4 @@
-"""``cawv vocab``: count the words of a corpus."""
+"""``cawv vocab``: counts the words of a corpus."""
 
 from __future__ import annotations
 

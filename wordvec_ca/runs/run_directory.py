@@ -3,13 +3,13 @@
 ::
 
     run.json             the request for the run; written before anything else
-    vocab.tsv            the vocabulary that was given, if one was
+    vocab.tsv            the vocabulary that the user gave, if any
     tree.npy             the tree of a model that is trained further, if it has one
     text/, valid/        the encoded texts (see `wordvec_ca.corpus.cache`), unless they are kept elsewhere
     000001.checkpoint    see `wordvec_ca.training.checkpoint`
-    documents.work       rows of documents as training has them, and those that checkpoints no longer hold:
+    documents.work       rows of documents in training, and those that checkpoints do not contain any more:
     documents.base       see `wordvec_ca.training.document_journal`
-    resamples/001/       checkpoints of the first model, if there are several of resampled text
+    resamples/001/       checkpoints of the first model of resampled text, if there are such models
     lock                 held by the process at work
 
 The folder is removed when the model is saved.
@@ -42,10 +42,10 @@ OURS = {REQUEST_FILE, ModelFile.TREE, WORK, BASE, VOCAB, "text", "valid", "resam
 
 
 class UnfinishedRun:
-    """The folder of one run, locked while this object is open; a context manager.
+    """The folder of one run, a context manager that is locked while it is open.
 
-    If the block ends with an exception, the folder of a new run is removed, unless it contains a checkpoint;
-    then a warning says how to continue. Create one with `begin` or `open`.
+    Create it with `begin` or `open`. If the block ends with an exception, the folder of a new run is removed,
+    unless it contains a checkpoint; then a warning states how to continue.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class UnfinishedRun:
         self.checkpoints = Checkpoints(Storage(self.folder), parse_interval(request.checkpoint_every))
         self.finished = False
         self.begun_before = False
-        self.at_work = True  # what ends the run before that has a message of its own
+        self.at_work = True  # an error before this point has its own message
 
     @classmethod
     def begin(cls, request: RunRequest) -> UnfinishedRun:
@@ -101,7 +101,7 @@ class UnfinishedRun:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> UnfinishedRun:
-        """Open the run of a future model directory, which may also be given as its OUTPUT.run.
+        """Open the run of a future model directory, given by the name of either the directory or OUTPUT.run.
 
         Raises
         ------
@@ -141,8 +141,9 @@ class UnfinishedRun:
         self.checkpoints.interval = parse_interval(interval) or Interval()
 
     def say_how_to_go_on(self, *, saved: bool = False, diverged: bool = False) -> None:
-        """Warn that the run is not finished, with the command that continues it; ``saved`` if it was
-        interrupted.
+        """Warn that the run is not finished, with the command that continues it.
+
+        ``saved`` states that the run was interrupted and its model saved.
         """
         with contextlib.suppress(DataError):
             if states := self.newest_states():
@@ -161,14 +162,14 @@ class UnfinishedRun:
         Raises
         ------
         DataError
-            There are checkpoints of a model, and none can be read.
+            A model has checkpoints, but none can be read.
         """
         folders = [folder_of_model(self.folder, k) for k in range(self.request.config.resamples or 0)]
         found = [Checkpoints(Storage(place)).newest_state() for place in folders or [self.folder]]
         return [state for state in found if state is not None]
 
     def resampled_bytes(self) -> int:
-        """Return the bytes of models of resampled text in the folder."""
+        """Return how many bytes the models of resampled text take in the folder."""
         return sum(path.stat().st_size for path in self.folder.glob("resamples/*/*.checkpoint"))
 
     def remove(self) -> None:
@@ -199,11 +200,11 @@ class UnfinishedRun:
         return Path(self.request.cache_dir) / f"run-{self.request.run}" / which
 
     def owns(self, which: str) -> bool:
-        """Return whether an encoded text belongs only to this run and is removed with it."""
+        """Return whether an encoded text belongs only to this run, so that it is removed with the run."""
         return which == "valid" or not self.request.keep_cache
 
     def vocab(self) -> Vocab | None:
-        """Return the vocabulary that was given, if one was."""
+        """Return the vocabulary that the user gave, or None."""
         if self.request.vocab_raw is None:
             return None
         vocab = Vocab.load(self.folder / VOCAB)
@@ -238,7 +239,7 @@ def _checkpoints_in(folder: Path) -> list[Path]:
 
 
 def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
-    """Return the names of the inputs of an unfinished run: texts, and models to begin with.
+    """Return the names of the inputs of an unfinished run: texts, and models or vectors to begin with.
 
     Raises
     ------
@@ -256,7 +257,7 @@ def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
 
 
 def _output(directory: str | os.PathLike[str]) -> Path:
-    """Return the future model directory of a run, which may be given as its OUTPUT.run."""
+    """Return the future model directory of a run, given by the directory's name or by its OUTPUT.run."""
     target = Path(os.path.abspath(directory))
     if target.name.endswith(".run") and (target / REQUEST_FILE).is_file():
         target = target.with_name(target.name.removesuffix(".run"))
@@ -288,7 +289,10 @@ def _read_request(folder: Path, output: Path) -> RunRequest:
 
 
 def check_run_output(output: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Raise a DataError if a run could not save its model there; report an unfinished run first."""
+    """Raise a DataError if a run could not save its model to this output.
+
+    An unfinished run is reported first.
+    """
     try:
         check_output(output, overwrite=overwrite, files=MODEL_FILES)
     except OutputExistsError:
@@ -297,7 +301,7 @@ def check_run_output(output: str | os.PathLike[str], *, overwrite: bool) -> None
 
 
 def check_no_unfinished_run(target: Path) -> None:
-    """Raise an OutputExistsError that says how to continue if there is an unfinished run of a model."""
+    """Raise an OutputExistsError, with the way to continue, if a model has an unfinished run."""
     folder = run_folder(target)
     if not _checkpoints_in(folder):
         return
@@ -310,7 +314,7 @@ def check_no_unfinished_run(target: Path) -> None:
 
 
 def _done(target: Path) -> str:
-    """Return how much of an unfinished run is done, for a message; empty if no checkpoint can be read."""
+    """Return text for a message on how much of an unfinished run is done; '' if no checkpoint can be read."""
     with contextlib.suppress(DataError):
         run = UnfinishedRun(target, _read_request(run_folder(target), target), None)
         if states := run.newest_states():
@@ -320,7 +324,7 @@ def _done(target: Path) -> str:
 
 
 def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
-    """Remove the folder of an earlier run, unless that would lose work."""
+    """Remove the folder of an earlier run, unless its work would be lost."""
     others = sorted(path.name for path in folder.iterdir() if path.name not in OURS and not _is_scrap(path))
     if others:
         raise DataError(
@@ -338,13 +342,14 @@ def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
 
 
 def _is_scrap(path: Path) -> bool:
-    """Return whether a run wrote a file: a checkpoint, or a partial file of a killed run."""
-    return path.name.endswith((".checkpoint", ".tmp")) or path.name.startswith("mean-")  # of earlier versions
+    """Return whether a file was written by a run: a checkpoint, or a partial file of a killed run."""
+    return path.name.endswith((".checkpoint", ".tmp")) or path.name.startswith("mean-")  # earlier versions
 
 
 def _remove(folder: Path) -> None:
-    """Remove a run's folder, ``run.json`` last, so that a partial folder is still recognised; keep foreign
-    files.
+    """Remove the files of a run from its folder, and the folder if it is then empty.
+
+    ``run.json`` is removed last, so that a partly removed folder is still recognised.
     """
     if not folder.is_dir():
         return
@@ -359,8 +364,8 @@ def _remove(folder: Path) -> None:
 
 
 def _lock(folder: Path, given: str) -> IO[bytes] | None:
-    """Lock the run for this process; the system releases the lock however the process ends."""
-    if os.name == "nt":  # which has no such locks, and removes no open file
+    """Lock the run for this process; when the process ends, in any way, the system releases the lock."""
+    if os.name == "nt":  # Windows has no such locks, and cannot remove an open file
         return None
     file = open(folder / "lock", "ab")  # noqa: SIM115
     if take_lock(file.fileno()) is False:

@@ -39,9 +39,9 @@ class Texts:
     run : UnfinishedRun or None
         Folder of the run; None if the run cannot be resumed.
     config : ResolvedConfig
-        Configuration for reading; ``count_memory`` and ``workers`` may differ from the request's.
+        Configuration for reading; its ``count_memory`` and ``workers`` may differ from those of the request.
     former : State, optional
-        The state from which the run continues; the texts must be the same.
+        The state from which the run continues; it must have been trained on the same texts.
     accept_changes : bool, default False
         Use a text as it was encoded even if its files have changed since.
     progress : callable, optional
@@ -107,7 +107,7 @@ class Texts:
         return self._opened.enter_context(encoded)
 
     def _reopened(self, which: str, corpus: Corpus | None, expected: str | None) -> EncodedCorpus | None:
-        """Open the text that the run has encoded before, if it still exists."""
+        """Open the encoded text of an earlier session of the run, if it still exists."""
         run = self._run
         if run is None or not run.begun_before or self._request.no_cache:
             return None
@@ -135,7 +135,7 @@ class Texts:
         if corpus is None or any(isinstance(name, str) and is_read_once(name) for name in names):
             raise DataError(self._begin_again(which))
         options = self._config.text_options()
-        if which == "valid":  # nothing is sampled of it
+        if which == "valid":  # held-out text is not resampled by documents
             options = dataclasses.replace(options, group_by=None)
         progress = self._progress if which == "text" else None
         if self._request.no_cache:
@@ -169,10 +169,10 @@ class Texts:
         )
 
     def _folder(self, which: str, expected: str | None) -> tuple[Path, bool]:
-        """Return the folder of an encoded text, and whether the text is kept."""
+        """Return the folder for an encoded text, and whether the text is kept after the run."""
         request, run = self._request, self._run
         if run is not None:
-            taken = expected is not None and not run.owns(which)  # what is kept there is another run's now
+            taken = expected is not None and not run.owns(which)  # another run has its text there
             return (run.folder / which if taken else run.text_folder(which)), True
         if request.cache_dir is None and request.output is None:
             folder = Path(tempfile.gettempdir()) / f"cawv-{os.getpid()}"

@@ -32,7 +32,7 @@ def check_together(
     no_cache: bool = False,
     valid: Any = None,
 ) -> None:
-    """Raise an OptionError if options of `train`, which documents the arguments, cannot be combined."""
+    """Raise an OptionError if arguments of `train` cannot be combined; `train` documents the arguments."""
     if continue_from is not None and not (vocab is None and init_vectors is None):
         raise OptionError(
             Option("continue_from"),
@@ -87,9 +87,10 @@ def check_together(
 def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> ResolvedConfig:
     """Return the configuration with which a model is trained further: its own, with some changes.
 
-    Attention has no warm-up unless the config sets one. Options of one corpus or machine (``field``,
-    ``count_memory``, ``workers``) or one run (``resamples``, ``anchored``) are not inherited. Neither are
-    learning rates if ``cbow_update`` changes, nor ``shared_by`` if the model or ``negatives`` changes.
+    Attention has no warm-up unless the changes set one. Options that belong to one corpus or machine
+    (``field``, ``count_memory``, ``workers``) or to one run (``resamples``, ``anchored``) are not inherited.
+    Learning rates are not inherited if ``cbow_update`` changes, nor is ``shared_by`` if the model or
+    ``negatives`` changes.
 
     Parameters
     ----------
@@ -101,8 +102,8 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     Raises
     ------
     DataError
-        The folder is not a model or is damaged, or an option is changed that determines the shape or meaning
-        of the parameters.
+        The folder is not a model directory or is damaged, or a changed option would change the shape or
+        meaning of the parameters.
     OptionError
         An option is outside its limits.
     """
@@ -156,15 +157,15 @@ def expanded_vocab(
     """Return the words of a model and of a new corpus, with their counts added up.
 
     All words of the model stay. Words that occur ``min_count`` times in the new corpus are added; with
-    ``max_final_vocab`` only the most frequent, up to that size. If the corpus is the one that the model was
-    trained on, it is not counted again, and the vocabulary stays the same.
+    ``max_final_vocab``, only the most frequent of them, up to that size of the vocabulary. If the model was
+    trained on this same corpus, the corpus is not counted again, and the vocabulary stays the same.
 
     Parameters
     ----------
     corpus : Corpus
-        Something that can be read twice: files, or a collection such as a list.
+        A corpus that can be read twice: files, or a collection such as a list.
     config : TrainConfig
-        Options of splitting text and choosing words.
+        Options for splitting the text and choosing the words.
     directory : path
         The model.
     progress : callable, optional
@@ -191,7 +192,7 @@ def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainCo
     new = [(word, n) for word, n in zip(found.words, found.counts.tolist(), strict=True) if word not in known]
     new = [(word, n) for word, n in new if n >= config.min_count]
     if config.max_final_vocab is not None:
-        new = new[: max(0, config.max_final_vocab - len(known))]  # the most frequent come first
+        new = new[: max(0, config.max_final_vocab - len(known))]  # the most frequent words come first
     return Vocab(
         known.words + [word for word, _ in new],
         np.concatenate([known.counts + here, np.array([n for _, n in new], np.int64)]),
@@ -201,7 +202,7 @@ def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainCo
 
 
 def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Copy the parameters of a saved model, word by word; other words keep their parameters.
+    """Copy the parameters of a saved model, word by word; words that it lacks keep their parameters.
 
     Returns
     -------
@@ -211,7 +212,7 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
     Raises
     ------
     DataError
-        The folder is not a model, or its parameters have another shape or meaning.
+        The folder is not a model directory, or its parameters have another shape or meaning.
     """
     former = former_model(directory)
     _check_same_shape(former.config, model.config, directory)
@@ -246,8 +247,9 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
 
 
 ANCHOR = "anchor_crc32"
-"""Key of the record with the checksum of the model towards which words are moved back; a resumed run reads
-that model again."""
+"""Key, in the record, of the checksum of the model towards which words are moved back. A resumed run reads
+that model again and checks it.
+"""
 
 
 def _checksum(model: EmbeddingModel) -> int:
@@ -257,20 +259,20 @@ def _checksum(model: EmbeddingModel) -> int:
 def anchor(
     model: EmbeddingModel, directory: str | os.PathLike[str], begun: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Move the words of a saved model back, except for the share of their occurrences that are new.
+    """Move the words of a saved model back towards their old rows; the more new occurrences, the less.
 
     A word that occurred 90 times before and 10 times in the new text ends a tenth of the way from its old
-    rows to the trained ones. Rows are moved back only after training, so this takes no time during it
+    rows to the trained ones. Rows are moved only after training, so training takes no longer
     (docs/measurements/made-up-shop.md).
 
     Parameters
     ----------
     model : EmbeddingModel
-        The model after further training; its counts are those of both texts.
+        The model after further training, with the counts of both texts.
     directory : path
         The saved model.
     begun : sequence of mapping
-        The changes of the run; the first contains the record of `begin_from_model`.
+        The recorded changes of the run; the first one contains the record of `begin_from_model`.
 
     Raises
     ------
@@ -280,7 +282,7 @@ def anchor(
     Warns
     -----
     OptionWarning
-        No word occurs more often than before, so that nothing moves.
+        No word occurs more often than before, so all words would end at their old rows.
     """
     former = former_model(directory)
     found = _checksum(former)
@@ -309,15 +311,15 @@ def anchor(
 
 
 def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVectors:
-    """Read initial vectors, in any format that ``KeyedVectors.load`` knows.
+    """Read initial vectors in any format that ``KeyedVectors.load`` reads.
 
     Raises
     ------
     DataError
-        The vectors cannot be read, or are of another size.
+        The vectors cannot be read, or have another size.
     """
     form = "input" if os.path.isdir(path) and detect_format(path) == "model" else None
-    vectors = KeyedVectors.load(path, vectors=form)  # of a model the rows that a run begins with
+    vectors = KeyedVectors.load(path, vectors=form)  # from a model directory, take the input rows
     if vectors.vector_size != vector_size:
         raise DataError(
             f"the vectors in {os.fspath(path)!r} have {vectors.vector_size} dimensions and vector_size is "
@@ -329,7 +331,7 @@ def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVector
 def begin_from_vectors(
     model: EmbeddingModel, vectors: KeyedVectors, path: str | os.PathLike[str]
 ) -> dict[str, Any]:
-    """Copy vectors, read from ``path``, into an initialised model, for the words that have one.
+    """Copy vectors that were read from ``path`` into an initialised model, for the words that have a vector.
 
     Returns
     -------
@@ -361,7 +363,7 @@ def begin_from_vectors(
 
 
 def _shared(vocab: Vocab, index: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of the common words in each of the two."""
+    """Return the rows of the common words in the vocabulary and in the index."""
     pairs = [(i, index[word]) for i, word in enumerate(vocab.words) if word in index]
     rows = np.array(pairs, np.int64).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]

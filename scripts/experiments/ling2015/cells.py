@@ -1,4 +1,4 @@
-"""Training and judging: a cell is a recipe with a seed, done once, by any of several processes."""
+"""Trains and judges cells; a cell is a recipe with a seed, and one of several processes does it, once."""
 
 from __future__ import annotations
 

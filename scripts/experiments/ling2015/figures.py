@@ -1,4 +1,4 @@
-"""Figure 1 of the paper, attention by place, and the V-measure of all recipes as plots."""
+"""Plots: figure 1 of the paper, the attention by place, and the V-measure of all recipes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SENTENCES = (
     "antartica has little rainfall with the south pole making it a continental desert",
     "antarctica has little rainfall with the south pole making it a continental desert",
 )
-"""The paper's sentence with its spelling mistake, and with the right spelling."""
+"""The sentence of the paper, first with its spelling mistake, then without it."""
 
 CONTENT = {"antartica", "antarctica", "rainfall", "pole", "continental", "desert"}
 FUNCTION = {"has", "with", "the", "it", "a"}
-"""Function words: those that the paper's text names, and other closed classes; fixed before any result."""
+"""Function words: those that the paper names, and others of closed classes; fixed before any result."""
 
 
 def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
@@ -70,7 +70,7 @@ def figure1(options: argparse.Namespace, figures: Path) -> list[str]:
 
 
 def permutation_p(content: Sequence[float], function: Sequence[float]) -> float:
-    """Return the exact one-sided p-value for content words having the larger mean weight."""
+    """Return the exact one-sided p-value for a larger mean weight of the content words."""
     together = [*content, *function]
     observed = np.mean(content) - np.mean(function)
     n, total, beyond, tried = len(content), sum(together), 0, 0

@@ -1,10 +1,10 @@
-"""The paper's protocol of the learning rate: fixed, for words of more than 40 occurrences.
+"""The protocol of the paper: a fixed learning rate, and a vocabulary of words with more than 40 occurrences.
 
     python scripts/experiments/ling2015/fixed_rate.py --data "$CAWV_DATA" --output fixed-rate --lines 156003
 
 Attention (without the warm-up, which the paper does not have) and CBOW, both with window 20, are trained at
-fixed rates and at one that falls, with every seed. Cells that are finished are skipped. The rule, written
-down before the runs: the table has a row for each model and rate; all are shown, none is chosen.
+fixed rates and at one falling rate, with every seed. Finished cells are skipped. The rule was written down
+before the runs: the table has a row for each model and rate; all are shown, none is chosen.
 """
 
 from __future__ import annotations

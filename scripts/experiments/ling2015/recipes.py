@@ -1,4 +1,4 @@
-"""The recipes of the tables, and the settings that are tried before them."""
+"""The recipes of the tables, and the settings among which some of their options are chosen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TUNE_LINES = 156_003
 """Lines of the corpus for choosing settings: 10 M words."""
 
 TUNE_RESTARTS = 5
-"""Restarts of the induction when choosing; the mean over them counts."""
+"""Number of restarts of the induction for choosing settings; the mean over them is the criterion."""
 
 CBOW: dict[str, Any] = {"model": "cbow", "cbow_update": "word2vec", "shrink_windows": True}
 ATTENTION: dict[str, Any] = {"model": "cbow-attn", "cbow_update": "exact", "attention_warmup": 0.1}

@@ -1,4 +1,4 @@
-"""Records that several processes write side by side: JSON lines, a report for each cell, locks."""
+"""Records that several processes write at the same time: JSON lines, a report for each cell, and locks."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Column:
     ----------
     values : ndarray of shape (n_seeds,)
     replicates : ndarray of shape (resamples,)
-        Means over the seeds on resampled items; the same draws for all recipes.
+        Means over the seeds on resampled items; all recipes have the same resamples.
     """
 
     values: np.ndarray
@@ -82,7 +82,7 @@ def collect(options: argparse.Namespace, known: Sequence[Recipe]) -> Found:
 
 
 def draws(report: Report, resamples: int = 300) -> np.ndarray:
-    """Return the headline metric on resampled items, with the same draws whatever the seed of the report."""
+    """Return the headline metric on resampled items; the resamples do not depend on the report's seed."""
     metric: Metric = report.metrics[report.headline]
     assert metric.statistic is not None
     columns, units = report.chosen(metric.columns)
@@ -129,7 +129,7 @@ def results_table(found: Found, known: Sequence[Recipe], table: str) -> list[str
 
 
 def differences_table(found: Found, known: Sequence[Recipe], main: str = MAIN) -> list[str]:
-    """Return a Markdown table of one recipe against those of the main table, corrected over all its cells."""
+    """Return a Markdown table of one recipe against those of the main table, corrected over all cells."""
     keys = [("pos-induction", "wsj_sample"), ("pos-induction", "ud_ewt.test"), ("sentiment", "sst-binary")]
     rivals = [r.name for r in known if r.table == "main" and r.name != main and r.name in found]
     if main not in found or not rivals:

@@ -41,7 +41,7 @@ class Tuning:
     ----------
     options : Namespace
     deadline : float
-        On the monotonic clock; nothing is trained after it.
+        Time on the monotonic clock after which nothing is trained.
     """
 
     def __init__(self, options: argparse.Namespace, deadline: float) -> None:
@@ -94,7 +94,7 @@ class Tuning:
             return {"v": 0.0, "failed": str(error)}
         report = pos_induction.evaluate(trained.vectors, dev, restarts=TUNE_RESTARTS, workers=options.workers)
         return {
-            # Which restart is the most likely one depends on chance; the mean varies less.
+            # Which restart has the highest likelihood depends on chance; the mean over restarts varies less.
             "v": float(np.mean([restart["v_measure"] for restart in report.details["restarts"]])),
             "v_likely": report.value,
             "concentration": trained.record.get("attention_concentration"),

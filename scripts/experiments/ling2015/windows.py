@@ -1,11 +1,11 @@
-"""The size of the window as a curve, and the tagging row of Ling et al. 2015 with its LSTM tagger.
+"""Quality as a function of the window, and the tagging results of Ling et al. 2015 with their LSTM tagger.
 
     python scripts/experiments/frontier.py --data "$CAWV_DATA" --output frontier --lines 156003
     python scripts/experiments/ling2015/windows.py --data "$CAWV_DATA" --output frontier --lines 156003
 
-The first command trains and judges. This script reads its results in OUTPUT (recipes that are not finished
-are left out), tags with an LSTM on the models of the first seed (``--taggers``), and writes two sections of
-docs/measurements/ling2015.md. Taggers that are finished are not trained again.
+The first command trains and judges the models. This script reads the results from OUTPUT, without unfinished
+recipes. With ``--taggers`` it trains an LSTM tagger on the vectors of each model of the first seed, unless
+the tagger is finished. It writes two sections of docs/measurements/ling2015.md.
 """
 
 from __future__ import annotations
