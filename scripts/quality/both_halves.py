@@ -1,4 +1,4 @@
-"""Which vectors a model should publish: of its input rows W, its output rows O, or both.
+"""Which vectors should a model publish: those made of its input rows W, its output rows O, or both?
 
     python scripts/quality/both_halves.py wiki.30M.txt --data "$CAWV_DATA" --log both.jsonl --minutes 60
 
@@ -369,7 +369,7 @@ class Study:
 
     @staticmethod
     def with_a_one(vocab: Vocab, setting: Setting) -> KeyedVectors:
-        """Return random input rows, as training begins with, and beside them a one."""
+        """Return random input rows, like those with which training begins, with a column of ones."""
         size = setting["size"]
         rows = np.random.default_rng(setting["seed"]).uniform(-0.5 / size, 0.5 / size, (len(vocab), size + 1))
         rows[:, size] = 1
@@ -465,7 +465,7 @@ class Study:
 
     @staticmethod
     def made(halves: Halves, form: str, rings: Sequence[Any] | None) -> np.ndarray:
-        """Return the vectors of a form; of a model in parts, that of each part."""
+        """Return the vectors of a form; for a model in parts, the form of each part."""
         if rings is None:
             return FORMS[form](halves)
         return np.hstack([FORMS[form](halves.columns(part.columns)) for part in rings])

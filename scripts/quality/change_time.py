@@ -1,6 +1,6 @@
 """How long ``cawv change`` takes on two long texts, as a command, with its defaults.
 
-Writes a section of docs/measurements/changed-words.md. With 2 × 15 million words some minutes.
+Writes a section of docs/measurements/changed-words.md; takes some minutes with 2 × 15 million words.
 """
 
 from __future__ import annotations

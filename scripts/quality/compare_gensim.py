@@ -6,7 +6,7 @@ r"""Quality beside gensim: the same tokens, the same settings, several seeds, wo
 Prints the means and writes them to docs/measurements/compare-gensim.md; a run that is in --log is not done
 again. Sub-sampling, window, negatives, learning rates and the number of epochs are equal; gensim counts and
 trains on the same tokens. "cawv, as it comes" has our own learning rates, step of cbow and way of drawing
-negatives instead.
+negatives instead of gensim's.
 """
 
 from __future__ import annotations

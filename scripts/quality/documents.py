@@ -1,4 +1,4 @@
-r"""Vectors of documents: classifiers on them, inference, speed beside gensim, attention to the document.
+r"""Document vectors: quality for classifiers, inference, speed beside gensim's, attention to the document.
 
     python scripts/quality/documents.py --data DATA
 

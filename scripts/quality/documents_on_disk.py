@@ -2,9 +2,10 @@ r"""Millions of documents on disk: memory, time of an epoch, checkpoints, and a 
 
     python scripts/quality/documents_on_disk.py CORPUS --documents 5000000 --words 6
 
-Lines of the corpus are cut into documents of a few words. One run trains to its end. A second one is killed
-(SIGKILL) between two checkpoints of its last epoch and resumed: all arrays must have the same bits. Memory is
-the highest resident set of the process, with all pages of mapped files that it counts.
+The script cuts the lines of the corpus into documents of a few words. One run trains to its end. A second run
+is killed (SIGKILL) between two checkpoints of its last epoch, and resumed: all its arrays must have the same
+bits as those of the first. Memory is the peak resident set of the process, which includes pages of mapped
+files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Quality of settings against each other: word similarity and held-out loss over a grid of options.
+r"""Compares the quality of settings: word similarity and held-out loss over a grid of options.
 
     python scripts/quality/settings.py wiki.txt model=cbow,skipgram negatives=exact,shared seed=1,2,3 \
         epochs=3 --lines 156003 --valid-lines 2000 --pairs ws353.tsv rg65.tsv

@@ -1,4 +1,4 @@
-"""Are resampled models trained faster side by side, with a thread each, or one by one with all threads?
+"""Are resampled models trained faster in parallel, with one thread each, or one by one with all threads?
 
 Measures both ways in alternation and writes a section of docs/measurements/resamples.md.
 """

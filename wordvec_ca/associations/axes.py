@@ -26,7 +26,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 """Methods of computing an axis from pairs."""
 
 RARE = 50
-"""A warning names poles that occur less often than this in the text."""
+"""Poles that occur less often than this in the text are named in a warning."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Projection:
     value : float
         Cosine of the word with the axis: above 0 on the side of the second pole.
     low, high : float
-        90 % interval over the pairs and, for a model with resamples, over its models; NaN with one pair and
-        no resamples.
+        90 % interval over the pairs and, for vectors with resampled models, over these models; NaN with one
+        pair and no resampled models.
     lowest, highest : float
-        Least and greatest value when one pair is left out: a wide range means that the result depends on one
+        Smallest and largest value if one pair is left out. A wide range means that the result depends on one
         pair.
     percentile : float
-        Share of the words of like frequency that are more to the side of the first pole.
+        Share of the words of similar frequency that are farther to the side of the first pole.
     """
 
     word: str
@@ -103,10 +103,10 @@ def direction(first: np.ndarray, second: np.ndarray, method: Method = "differenc
     first, second : ndarray of shape (n_pairs, vector_size)
         Vectors of length 1.
     method : {"differences", "means", "pca"}
-        Mean of the pairs' differences (Kozlowski, Taddy and Evans 2019); difference between the mean of the
-        second poles and that of the first, each brought to length 1; or the first principal component of the
-        poles about the middles of their pairs (Bolukbasi et al. 2016), which takes the side of the mean
-        difference.
+        "differences": mean of the pairs' differences (Kozlowski, Taddy and Evans 2019). "means": difference
+        between the mean of the second poles and that of the first, each scaled to length 1. "pca": first
+        principal component of the poles minus the middle of each pair (Bolukbasi et al. 2016), with the sign
+        of the mean difference.
 
     Returns
     -------
@@ -130,10 +130,10 @@ class Axis:
     ----------
     vectors : KeyedVectors
     pairs : sequence of (str, str)
-        Pairs of which both words have vectors, two poles each.
+        Pairs of poles, of which both words have vectors.
     method : {"differences", "means", "pca"}
     left_out : sequence of (str, str)
-        Pairs of which a word has no vector.
+        Pairs with a word that has no vector.
 
     Attributes
     ----------
@@ -142,8 +142,8 @@ class Axis:
     vector : ndarray of shape (vector_size,), float64
         The axis, of length 1.
     on_their_sides : list of bool or None
-        For each pair, whether its second word is above its first on the axis of the other pairs; None with
-        one pair.
+        For each pair, whether its second word is above its first word on the axis made of the other pairs;
+        None with one pair.
     """
 
     def __init__(
@@ -172,14 +172,14 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The first pair, and how many others there are."""
+        """The first pair, and the number of other pairs."""
         (first, second), more = self.pairs[0], len(self.pairs) - 1
         return f"{first} … {second}" + (f" and {more} pairs" if more > 1 else " and 1 pair" if more else "")
 
     @property
     def accuracy(self) -> float:
-        """Share of the pairs whose words are on their sides of the axis of the other pairs; NaN with one
-        pair.
+        """Share of the pairs whose words are on the right sides of the axis made of the other pairs; NaN with
+        one pair.
         """
         return math.nan if self.on_their_sides is None else float(np.mean(self.on_their_sides))
 
@@ -217,7 +217,7 @@ class Axis:
         Returns
         -------
         Projections
-            Words with vectors, from the side of the first pole to that of the second.
+            The positions of the words with vectors, from the side of the first pole to that of the second.
 
         Raises
         ------
@@ -280,9 +280,9 @@ def axis(vectors: KeyedVectors, pairs: Sequence[tuple[str, str]], *, method: Met
     Parameters
     ----------
     vectors : KeyedVectors
-        If they were trained with resamples, intervals are over these models, too.
+        The vectors; if they have resampled models, intervals are over these, too.
     pairs : sequence of (str, str)
-        Two poles each, such as ``("he", "she")``; ``read_pairs`` reads ``he:she``.
+        Pairs of poles, such as ``("he", "she")``; ``read_pairs`` reads ``he:she``.
     method : {"differences", "means", "pca"}
         See ``direction``.
 

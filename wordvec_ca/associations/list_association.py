@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EXACT = 20_000
-"""Number of partitions in the permutation test of WEAT; if there are fewer, all are used, else random
-ones."""
+"""Number of random partitions in the permutation test of WEAT; if there are not more than this in all, all
+are used.
+"""
 
 RANDOM_LISTS = 1_000
-"""Number of pairs of random lists with which a measure is compared."""
+"""Default number of pairs of random lists with which a measure is compared."""
 
 USUAL = ("effect-size", "weat", "rnd", "ect", "mac")
 """Default measures: all except the one that trains a classifier for each trial."""
@@ -42,7 +43,7 @@ USUAL = ("effect-size", "weat", "rnd", "ect", "mac")
 
 @dataclass(frozen=True)
 class MeasuredAssociation:
-    """One measure.
+    """The value of one measure.
 
     Attributes
     ----------
@@ -52,10 +53,10 @@ class MeasuredAssociation:
     low, high : float
         90 % interval over the words of the lists and, for a model with resamples, over its models.
     p : float
-        Share of pairs of random lists, as frequent and as coherent as the targets, that are as far from their
-        mean, two-sided; no smaller than ``1 / (n_random + 1)``.
+        Two-sided p-value: share of pairs of random lists, as frequent and as coherent as the targets, whose
+        value is at least as far from the mean of random lists; not below ``1 / (n_random + 1)``.
     random_mean, random_low, random_high : float
-        Mean of the random lists, and their 95 % range.
+        Mean of the values of random lists, and the range of 95 % of these values.
     """
 
     measure: str
@@ -83,7 +84,7 @@ class WordLeaning:
     effect_size : float
         The leaning in standard deviations of the word's cosines with X and Y (SC-WEAT).
     percentile : float
-        Share of the words of like frequency that lean less towards X.
+        Share of the words of similar frequency that lean less towards X.
     """
 
     word: str
@@ -102,19 +103,19 @@ class Association:
     Attributes
     ----------
     measures : tuple of MeasuredAssociation
-        Measures, the headline first.
+        The measures; the headline is the first.
     words : tuple of WordLeaning
-        The targets, those that lean most towards X first.
+        The targets; those that lean most towards X come first.
     p_permutation : float
-        WEAT's own p, two-sided: it asks only whether A and B differ, not whether they differ by more than
-        lists about any two subjects do.
+        WEAT's own two-sided p-value. It tests only whether A and B differ, not whether they differ by more
+        than lists about any two subjects.
     lists : tuple of tuple of str
         The words used of A, B, X and Y.
     missing : tuple of tuple of str
         The words of each list that have no vector.
     n_random : int
     n_models : int
-        Resampled models that the intervals are over; 0: words only.
+        Number of resampled models that the intervals include; 0 means that they are over words only.
     coherence : tuple of (float, float)
         For A and for B: the mean cosine between the words of the list, and that of the random lists. Random
         lists of much lower coherence are too easy to exceed; then ``warnings`` has a warning.
@@ -203,8 +204,8 @@ def association(
     Parameters
     ----------
     vectors : KeyedVectors
-        Vectors in order of frequency, as in models and most files. If they were trained with resamples,
-        intervals are over these models, too.
+        Vectors in order of frequency, as in models and most files. If they have resampled models, intervals
+        are over these, too.
     targets : pair of sequences of str
         A and B.
     attributes : pair of sequences of str
@@ -231,10 +232,10 @@ def association(
 
     Notes
     -----
-    The calibrated p is from random lists in the place of the targets, drawn from the vocabulary: each word is
-    of like frequency, and the words of a list are as similar to each other as those of the given one. The
-    attributes stay as they are. Intervals are 90 %: variance over words by the jackknife, each list for
-    itself, plus variance over models.
+    For the calibrated p, the targets are replaced by random lists from the vocabulary: each word is replaced
+    by one of similar frequency, and the words of a random list are as similar to each other as those of the
+    given one. The attributes do not change. Intervals are 90 % intervals; their variance is that over words
+    (by the jackknife for each list) plus that over models.
     """
     unknown = [name for name in measures if name not in MEASURES]
     if unknown or not measures:
@@ -248,7 +249,7 @@ def association(
     left_out = np.unique(np.concatenate(rows))
     pools = [like_each(one, left_out, len(vectors)) for one in (rows.a, rows.b)]
     like = [of_like_frequency(row, len(vectors)) for one in (rows.a, rows.b) for row in one.tolist()]
-    # Of a large vocabulary few words are looked at: all that follows numbers these from 0.
+    # Few words of a large vocabulary are used: from here on, these are numbered from 0.
     few = np.unique(np.concatenate([left_out, *like, *pools[0], *pools[1]]))
     rows = Lists(*(np.searchsorted(few, one) for one in rows))
     pools = [[np.searchsorted(few, one) for one in pool] for pool in pools]
@@ -283,7 +284,7 @@ def association(
 
 
 def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> float:
-    """Return WEAT's own p, two-sided: how often words assigned at random to A and B differ as much.
+    """Return WEAT's own two-sided p-value: how often words assigned at random to A and B differ as much.
 
     All partitions are counted if there are no more than ``EXACT``.
 
@@ -379,7 +380,7 @@ def _measured(
 def _over_words(
     function: Callable[[np.ndarray, Lists], np.ndarray], matrix: np.ndarray, rows: Lists
 ) -> tuple[float, int]:
-    """Return the variance over the words of all lists, and its degrees of freedom: those of the shortest."""
+    """Return the variance over the words of all lists, and its degrees of freedom, by the shortest list."""
     variance = 0.0
     for place, words in enumerate(rows):
         without = [

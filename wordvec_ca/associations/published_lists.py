@@ -1,4 +1,4 @@
-"""Lists of words of published tests, as they were published; none of them has names of people."""
+"""Word lists of published tests, unchanged; tests with names of people are not included."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class PublishedTest(NamedTuple):
     ----------
     name : str
     number : int
-        Number of their table 1.
+        Number of the test in table 1 of the paper.
     a, b, x, y : tuple of str
         Targets and attributes.
     effect_size : float
-        Their effect size, with GloVe of 840 billion words (300 dimensions).
+        Effect size in the paper, with GloVe of 840 billion words (300 dimensions).
     """
 
     name: str

@@ -15,28 +15,28 @@ import numpy as np
 from wordvec_ca.errors import DataError
 
 LIKE = 500
-"""Largest number of words of like frequency among which one is drawn."""
+"""Largest number of words of similar frequency among which one is drawn."""
 
 LEAST = 50
-"""Smallest number of words of like frequency, if there are enough words."""
+"""Smallest number of words of similar frequency among which one is drawn, if there are enough words."""
 
 WITHIN = 0.03
-"""Largest difference between the mean cosines of a random list and of the list."""
+"""Largest difference between the mean cosines of a random list and of the given list."""
 
 GRID = 8
-"""Degrees of coherence that are tried; each draws from half as many words as the one before."""
+"""Number of degrees of coherence to try; for each, lists are drawn from half as many words as before."""
 
 FITTED = 30
 """Number of lists drawn for each degree."""
 
 ROUNDS = 8
-"""At most this many times the wanted number of lists are drawn; then the most similar ones are used."""
+"""At most this factor times the wanted number of lists are drawn; then the nearest in coherence are used."""
 
 
 def of_like_frequency(row: int, n_words: int, least: int = LEAST) -> np.ndarray:
-    """Return the rows of words of like frequency: those around a row, as rows are in order of frequency.
+    """Return the rows of words of similar frequency: those around a row, as rows are in order of frequency.
 
-    They have half to twice the rank, at least ``least`` words and at most ``LIKE``.
+    Their ranks are from half to twice that of the row; there are at least ``least`` and at most ``LIKE``.
     """
     half = int(max(least, min(LIKE, 0.75 * row)) / 2)
     low = max(0, min(row - half, n_words - 2 * half))
@@ -56,13 +56,13 @@ def coherence(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
     if n < 2:
         return np.zeros(rows.shape[:-1])
     total = np.zeros((*rows.shape[:-1], directions.shape[1]))
-    for place in range(n):  # word by word: all at once take much memory
+    for place in range(n):  # word by word, since all at once would take much memory
         total += directions[rows[..., place]]
     return np.asarray(((total**2).sum(axis=-1) - n) / (n * (n - 1)))
 
 
 def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int) -> list[np.ndarray]:
-    """Return for each word of a list the rows of words of like frequency, without those left out.
+    """Return, for each word of a list, the rows of words of similar frequency, without ``left_out``.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ class RandomLists:
     rows : ndarray of shape (n,), int64
         The list.
     pools : list of ndarray
-        For each word of the list, in ascending order, the rows from which a word in its place is drawn, at
-        least as many as the list has words.
+        For each word of the list, the rows from which its replacement is drawn, in ascending order; at least
+        as many as the list has words.
     rng : numpy.random.Generator
     """
 
@@ -110,7 +110,7 @@ class RandomLists:
         self.wanted = float(coherence(directions, rows))
         shares = np.repeat(0.5 ** np.arange(GRID), FITTED)
         found = coherence(directions, self._drawn(shares)).reshape(GRID, FITTED).mean(axis=1)
-        # The smaller the share, the more coherent: interpolated between the two that are about right.
+        # Smaller shares give more coherent lists; interpolate between the two shares that are about right.
         rising = np.maximum.accumulate(found)
         self._share = float(np.exp(np.interp(self.wanted, rising, np.log(shares[::FITTED]))))
 
@@ -123,24 +123,24 @@ class RandomLists:
         """
         lists, off = np.empty((0, len(self._pools)), np.int64), np.empty(0)
         for _ in range(ROUNDS):
-            # Some from fewer words, some from more: single lists vary about their mean.
+            # Some lists are drawn from fewer words, some from more, since single lists vary about their mean.
             shares = np.minimum(1.0, self._share * np.exp(0.3 * self._rng.normal(size=n_lists)))
             drawn = self._drawn(shares)
             lists = np.concatenate([lists, drawn])
             off = np.append(off, np.abs(coherence(self._directions, drawn) - self.wanted))
             if (off <= WITHIN).sum() >= n_lists:
                 break
-        # Those that are coherent enough, as they were drawn; if there are too few, the nearest of the others.
+        # Take the lists that are near enough, in the order drawn; if too few, add the nearest of the others.
         order = np.argsort(np.maximum(off, WITHIN), kind="stable")
         return lists[order[:n_lists]]
 
     def _drawn(self, shares: np.ndarray) -> np.ndarray:
-        """Return lists of a random word and, in the other places, words drawn from those nearest to it.
+        """Return lists of a random word and other words that are drawn from those nearest to it.
 
         Parameters
         ----------
         shares : ndarray of shape (n_lists,)
-            Share of the words of like frequency, the nearest ones, from which words are drawn; 1 means all.
+            Words are drawn from this share of the words of similar frequency, the nearest; 1 means all.
         """
         n_lists, n_places = len(shares), len(self._pools)
         lists = np.full((n_lists, n_places), -1, np.int64)
@@ -152,7 +152,7 @@ class RandomLists:
         for place, (pool, of_pool) in enumerate(zip(self._pools, self._of_pools, strict=True)):
             those = np.flatnonzero(first != place)
             cosines = seeds[those] @ of_pool
-            # A word is in a list once: those already in it come last, behind all others.
+            # A word must be in a list only once, so words already in it are put last.
             at = np.minimum(np.searchsorted(pool, lists[those]), len(pool) - 1)
             row, column = np.nonzero(pool[at] == lists[those])
             cosines[row, at[row, column]] = -np.inf

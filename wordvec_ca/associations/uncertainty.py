@@ -11,7 +11,7 @@ from wordvec_ca.vectors import LEVEL, WIDENING
 
 
 def jackknife_variance(without_one: np.ndarray) -> float:
-    """Return the variance of a figure of independent words, from the figures without one word each.
+    """Return the variance of a figure over independent words, from the figures with one word left out.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def jackknife_variance(without_one: np.ndarray) -> float:
 def crossed_interval(
     value: float, variance: float, degrees: int, of_models: Sequence[float]
 ) -> tuple[float, float]:
-    """Return the interval of a figure for other words of the same kind, in one run on other text.
+    """Return the interval in which the figure would be for other words of the same kind and other text.
 
     The variances over words and over models are added, with degrees of freedom after Satterthwaite 1946.
 
@@ -41,7 +41,7 @@ def crossed_interval(
     degrees : int
         Degrees of freedom of that variance.
     of_models : sequence of float
-        The figure in each resampled model; empty if there is none.
+        The figure in each resampled model; empty if there are no such models.
 
     Returns
     -------

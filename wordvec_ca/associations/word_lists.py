@@ -11,17 +11,17 @@ from wordvec_ca.files import open_by_content
 from wordvec_ca.vectors import KeyedVectors
 
 FILES = (".txt", ".tsv", ".csv", ".lst", ".gz", ".xz")
-"""Suffixes by which a list is taken as the name of a file, not as a word."""
+"""A list that ends in one of these suffixes is the name of a file, not a word."""
 
 
 def read_words(source: str | os.PathLike[str] | Iterable[str]) -> list[str]:
-    """Return the words of a list, each once.
+    """Return the different words of a list.
 
     Parameters
     ----------
     source : str, path or iterable of str
-        A file with a word or several on each line (a line may begin with ``#``: a comment), or words with
-        commas between them, or the words themselves.
+        A file with one or more words on each line (lines that begin with ``#`` are comments), a string of
+        words separated by commas, or the words themselves.
 
     Raises
     ------
@@ -48,8 +48,8 @@ def read_pairs(source: str | os.PathLike[str] | Iterable[str]) -> list[tuple[str
     Parameters
     ----------
     source : str, path or iterable of str
-        A file with a pair on each line (``he:she``, or two words with a tab or blanks between them), or the
-        pairs themselves.
+        A file with a pair on each line (``he:she``, or two words separated by a tab or blanks), or the pairs
+        themselves.
 
     Raises
     ------

@@ -60,7 +60,7 @@ class OutputPath(FileName):
         with "file", the file's folder must exist, too. With "any", the library checks this instead.
     inside : collection of str
         Names that the output may have even in a folder that is read.
-        compresses : bool
+    compresses : bool
         Whether the suffix of the name chooses a compression; if not, such a suffix is refused.
     stdout : bool
         Whether a file may be ``-``, standard output.

@@ -1,7 +1,7 @@
 """Vectors of new texts from a model of documents, for uses of sentence vectors.
 
-Input: a model directory of documents and texts. Output: a row for each text, inferred; always the same
-row for the same text.
+Input: a model directory with documents, and texts. Output: an inferred vector for each text, which is always
+the same for the same text.
 """
 
 from wordvec_ca.documents.vectorizer import DocumentVectorizer

@@ -28,7 +28,7 @@ from wordvec_ca.training import Inference
 from wordvec_ca.vectors import KeyedVectors
 
 INFER = "infer"
-"""The name of this method; the others are those of `wordvec_ca.sentences.SentenceVectorizer`."""
+"""The name of this method, beside those of `wordvec_ca.sentences.SentenceVectorizer`."""
 
 RECORD = "sentences.json"
 
@@ -41,7 +41,7 @@ class DocumentVectorizer:
     model : EmbeddingModel or path
         A model of documents.
     epochs : int, optional
-        Passes over a text; by default those of training.
+        Number of passes over a text; by default as in training.
     tokenizer : str, optional
         Tokenizer; by default that of the model.
     lowercase : bool, optional
@@ -54,7 +54,7 @@ class DocumentVectorizer:
     vectors_ : KeyedVectors
         The words of the model.
     coverage_ : Coverage
-        Coverage of all texts so far.
+        Coverage of all texts that were transformed so far.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Chooses the options of a classifier by trials within a time limit, judged on a separate file.
 
-The first trial has the defaults. Each other trial changes the best options so far, less and less as time
+The first trial uses the defaults. Each further trial varies the best options so far, by less and less as time
 passes. The search space is that of fastText's ``-autotune-validation``.
 """
 
@@ -30,7 +30,7 @@ WIDTHS = {
     "wordNgrams": (1, 5),
     "bucket": (10_000, 10_000_000),
 }
-"""The range of values to try."""
+"""Option -> the smallest and the largest value to try."""
 
 NGRAMS_OF_CHARACTERS = ((0, 0), (2, 5), (3, 6))
 SUBQUANTISERS = (2, 4, 8, 16)
@@ -42,7 +42,7 @@ class TooLarge(DataError):
 
 @dataclass(frozen=True)
 class Measure:
-    """The figure to optimise: F1, precision at a recall, or recall at a precision, of all labels or one."""
+    """The figure to optimise: F1, precision at a recall, or recall at a precision, of all labels or of one."""
 
     kind: str
     at: float
@@ -87,7 +87,7 @@ def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, d
     Parameters
     ----------
     options : dict
-        fastText's options; those of ``autotune`` control the search.
+        fastText's options; those that begin with ``autotune`` control the search.
     given : set of str
         Names of options that keep their values.
 

@@ -1,4 +1,4 @@
-"""The dictionary of a model: maps the tokens of a line to rows of inputs and to labels.
+"""The dictionary of a model: maps the tokens of a line to input rows and to labels.
 
 A word has its own row and, with ``maxn``, one for each of its character n-grams. With ``wordNgrams``,
 sequences of two words or more have rows too (Joulin et al. 2016). N-grams are distinguished by a hash modulo

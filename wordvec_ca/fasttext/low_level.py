@@ -23,7 +23,7 @@ METHODS = {
     **{"setMatrices": "set_matrices", "saveModel": "save_model", "testLabel": "test_label"},
     **{"test": "test", "quantize": "quantize", "getMeter": "get_meter"},
 }
-"""Methods of a model that have another name here."""
+"""fastText's name of a method -> the method of a model."""
 
 
 def Vector(dim: int) -> np.ndarray:

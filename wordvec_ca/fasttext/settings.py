@@ -81,10 +81,10 @@ _WHOLE = {
     "verbose": (-LARGEST, LARGEST),
     "autotunePredictions": (-1, LARGEST),
 }
-"""The least and the largest value of integer options: what the file of a model can hold."""
+"""The smallest and the largest value of integer options: those that a model file can store."""
 
 _FRACTIONS = {"lr": (0.0, 1e6), "t": (0.0, 1e300)}
-"""The least and the largest value of other numbers."""
+"""The smallest and the largest value of other numbers."""
 
 
 def settings(

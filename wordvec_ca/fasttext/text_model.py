@@ -267,7 +267,7 @@ class TextModel:
             raise ValueError("Can't get quantized Matrix: the rows of this model are codes")
 
     def set_matrices(self, input_matrix: np.ndarray, output_matrix: np.ndarray) -> None:
-        """Replace inputs and outputs by matrices with as many rows each.
+        """Replace inputs and outputs by matrices with the same numbers of rows.
 
         Raises
         ------

@@ -1,8 +1,8 @@
 """Training of a classifier: its dictionary, its rows, and threads that take runs of lines in turn.
 
-As in fastText, a line is one example: the mean of its rows predicts its label. If there are several, it
-predicts a random one of them, or all with ``ova``. The rate falls linearly to 0. One thread always gives the
-same result.
+As in fastText, a line is one example: the mean of its rows predicts its label. If the line has several
+labels, it predicts a random one of them or, with ``ova``, all. The learning rate falls linearly to 0. With one thread
+the result is always the same.
 """
 
 from __future__ import annotations
@@ -37,13 +37,17 @@ from wordvec_ca.runs import progress_display, show_progress, style_for_python
 from wordvec_ca.training import TrainingDiverged
 
 OWN_OUTPUTS = 1 << 16
-"""Largest matrix of outputs of which each thread has a copy, in numbers: every line changes all labels."""
+"""Each thread has its own copy of an output matrix with at most this many numbers, because every line changes
+all labels.
+"""
 
 EXCHANGED_EVERY = 16
 """Number of lines after which a thread merges the changes of its copy."""
 
 FEWEST_TOKENS, RUNS = 3_000, 100
-"""Tokens of a run of lines, and runs of an epoch: enough for threads to finish at about the same time."""
+"""Least number of tokens in a run of lines, and number of runs in an epoch, so that threads finish at
+about the same time.
+"""
 
 
 SHOWN_EVERY = 0.2

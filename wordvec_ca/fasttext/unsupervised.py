@@ -1,4 +1,4 @@
-"""Word vectors as fastText trains them: from its options and a text as numbers of words to its model."""
+"""Trains word vectors as fastText does, from its options and an encoded text to a fastText model."""
 
 from __future__ import annotations
 

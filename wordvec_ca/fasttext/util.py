@@ -11,7 +11,7 @@ import numpy as np
 from wordvec_ca.fasttext.text_model import TextModel
 
 SAMPLE = 100_000
-"""Rows from which the directions to keep are computed, as in fastText."""
+"""Number of rows from which the directions to keep are computed, as in fastText."""
 
 ADDRESS = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl"
 
@@ -47,7 +47,7 @@ def reduce_model(ft_model: TextModel, target_dim: int) -> TextModel:
 
 
 def download_model(lang_id: str, if_exists: str = "strict", dimension: int | None = None) -> str:
-    """Return the file name of a language's vectors in this folder; if it is missing, tell how to get it.
+    """Return the file name of a language's vectors in this folder, or raise an error with its source.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def test(
     labels: Iterable[Sequence[str]],
     k: int = 1,  # noqa: PT028 - fastText's name and default
 ) -> tuple[float, float]:
-    """Return precision and recall of k predicted labels a line, compared with the true labels."""
+    """Return the precision and recall of k predicted labels for each line, against the true labels."""
     right = n = n_labels = 0
     for found, gold in zip(predictions, labels, strict=False):
         right += sum(label in gold for label in found)
