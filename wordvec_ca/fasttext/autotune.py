@@ -42,7 +42,7 @@ class TooLarge(DataError):
 
 @dataclass(frozen=True)
 class Measure:
-    """The figure to optimise: F1, precision at a recall, or recall at a precision, of all labels or of one."""
+    """A figure to optimise: F1, precision at a recall, or recall at a precision, of all labels or one."""
 
     kind: str
     at: float

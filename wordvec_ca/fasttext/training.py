@@ -1,8 +1,8 @@
 """Training of a classifier: its dictionary, its rows, and threads that take runs of lines in turn.
 
 As in fastText, a line is one example: the mean of its rows predicts its label. If the line has several
-labels, it predicts a random one of them or, with ``ova``, all. The learning rate falls linearly to 0. With one thread
-the result is always the same.
+labels, it predicts a random one of them or, with ``ova``, all. The learning rate falls linearly to 0. With
+one thread the result is always the same.
 """
 
 from __future__ import annotations

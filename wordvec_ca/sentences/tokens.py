@@ -31,7 +31,7 @@ Tokenizer = str | Callable[[str], list[str]]
 Form: TypeAlias = Literal["NFC", "NFD", ""]
 
 BATCH = 8192
-"""Sentences per batch: a few MB of memory, little compared with the vectors."""
+"""Sentences per batch; a batch takes a few MB of memory, little compared with the vectors."""
 
 
 @dataclass(frozen=True)

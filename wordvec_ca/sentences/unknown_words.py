@@ -1,4 +1,4 @@
-"""Unknown words of sentences: those with n-grams get a vector.
+"""Unknown words of sentences, which get vectors if their n-grams are known.
 
 Rows of the vectors are numbered from 0. In a batch of text -1 is a token without any vector, and -2, -3, ...
 are those words without a row for which n-grams give a vector.
@@ -17,7 +17,7 @@ from wordvec_ca.vectors import KeyedVectors
 
 NO_VECTOR = -1
 FIRST = -2
-"""The first word of a batch that has a vector, but no row."""
+"""The id of the first word of a batch that has a vector, but no row."""
 
 
 def ngrams_in_use(vectors: Any) -> NgramVectors | None:

@@ -44,7 +44,7 @@ def check_finite(matrix: NDArray[np.floating[Any]], words: list[str] | None = No
     Raises
     ------
     DataError
-        Naming the first bad row.
+        A row is not finite; the message names the first one.
     """
     for start in range(0, len(matrix), BLOCK_ROWS):
         bad = ~np.isfinite(matrix[start : start + BLOCK_ROWS]).all(axis=1)

@@ -29,7 +29,7 @@ from wordvec_ca.training import Trainer
 logger = logging.getLogger("gensim.models.word2vec")
 
 WIDEST_WINDOW = 10_000
-"""Words of the longest sentence: a wider window has no effect."""
+"""Number of words in the longest sentence; a wider window has no effect."""
 
 FIRST_SENTENCES = 100
 """Number of sentences from which the mean length is estimated, if the number of words is unknown."""

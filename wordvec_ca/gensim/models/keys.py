@@ -19,7 +19,7 @@ KEY_TYPES = (str, int, np.integer)
 
 
 class KeyTable(Lifecycle, LightVectors):
-    """Table of keys, each with a row of ``vectors``.
+    """A table of keys, each of which has a row in ``vectors``.
 
     It can grow. Look-up and search are those of all our vectors.
 
@@ -37,7 +37,7 @@ class KeyTable(Lifecycle, LightVectors):
     Attributes
     ----------
     vectors : ndarray of shape (n_keys, vector_size)
-        May be changed in place, and training continues from there; then call ``fill_norms(force=True)``.
+        May be changed in place, and further training begins there; then call ``fill_norms(force=True)``.
     index_to_key : list
     key_to_index : dict
     expandos : dict of str to ndarray of shape (n_keys,)

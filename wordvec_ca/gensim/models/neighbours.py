@@ -139,7 +139,7 @@ class Neighbours(KeyTable):
         return [self.index_to_key[i] for i in nearer if i != row]
 
     def words_closer_than(self, word1: Any, word2: Any) -> list[Any]:
-        """Do as ``closer_than``; the name of gensim 3."""
+        """Return what ``closer_than`` returns; the name of gensim 3."""
         warnings.warn("words_closer_than is deprecated: use closer_than", DeprecationWarning, stacklevel=2)
         return self.closer_than(word1, word2)
 
@@ -164,7 +164,7 @@ class Neighbours(KeyTable):
         Parameters
         ----------
         document1, document2 : sequence of keys
-            Words that are not there are left out.
+            Lists of words; unknown words are left out.
         norm : bool, default True
             Scale vectors to length 1 first.
 
@@ -201,5 +201,5 @@ class Neighbours(KeyTable):
         return float(emd2(*shares, apart))
 
     def similarity_unseen_docs(self, *_: Any, **__: Any) -> None:
-        """Refuse: that is for Doc2Vec, which there is not here."""
+        """Raise an error: only Doc2Vec models have this method."""
         raise NotImplementedError("similarity_unseen_docs is for Doc2Vec models; use gensim's")

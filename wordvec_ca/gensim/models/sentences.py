@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 from xopen import xopen
 
 MAX_WORDS_IN_BATCH = 10_000
-"""Default for the most tokens of a sentence."""
+"""Default for the largest number of tokens of a sentence."""
 
 READ_BYTES = 1 << 16
 
@@ -28,7 +28,7 @@ class LineSentence:
     max_sentence_length : int, default 10000
         Longer lines are split.
     limit : int, optional
-        Read so many first lines.
+        Read only this number of first lines.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PathLineSentences:
     max_sentence_length : int, default 10000
         Longer lines are split.
     limit : int, optional
-        Read so many first lines of each file.
+        Read only this number of first lines of each file.
 
     Raises
     ------
