@@ -16,6 +16,7 @@ import pytest
 import wordvec_ca.gensim as drop_in
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim.models import Phrases, Word2Vec
+from wordvec_ca.gensim.models.keyedvectors import KeyedVectors, _load_word2vec_format
 from wordvec_ca.gensim.models.phrases import ENGLISH_CONNECTOR_WORDS, Phraser
 
 SMALL: dict[str, Any] = {"vector_size": 12, "min_count": 1, "workers": 1, "epochs": 1, "sample": 0}
@@ -121,6 +122,27 @@ def test_what_is_not_here_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> N
     for owner, name in ((drop_in, "nonsense"), (drop_in.models, "Nonsense")):
         with pytest.raises(AttributeError, match=rf"no '(models\.)?{name}'.*install gensim for the rest"):
             getattr(owner, name)
+
+
+class OwnVectors(KeyedVectors):
+    """Vectors of a program that has its own way to read files, with gensim's function."""
+
+    @classmethod
+    def load_word2vec_format(cls, *arguments: Any, **options: Any) -> OwnVectors:
+        table = _load_word2vec_format(cls, *arguments, **options)
+        assert isinstance(table, OwnVectors)
+        table.vectors *= 2
+        return table
+
+
+def test_a_subclass_that_reads_files_in_its_own_way(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("2 2\na 1 2\nb 3 4\n")
+    table = OwnVectors.load_word2vec_format(tmp_path / "v.txt")
+    assert table["b"].tolist() == [6, 8]
+    table.intersect_word2vec_format(tmp_path / "v.txt")  # as gensim's: from the file
+    assert table["b"].tolist() == [3, 4]
+    positional = (tmp_path / "v.txt", None, False, "utf8", "strict", 1, np.float32, False, 1024)
+    assert len(_load_word2vec_format(KeyedVectors, *positional)) == 1
 
 
 def test_windows_as_wide_as_sentences() -> None:

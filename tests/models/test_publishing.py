@@ -91,6 +91,27 @@ def test_a_directory_is_published_in_place_and_back(tmp_path: Path) -> None:
         publish(tmp_path / "m", "both")
 
 
+@pytest.mark.parametrize("form", ["input", "sum"])
+def test_published_vectors_are_not_taken_for_missing_input_rows(tmp_path: Path, form: str) -> None:
+    trained(tmp_path / "m", vectors="both")
+    (tmp_path / "m" / "inputs.npy").unlink()
+    with pytest.raises(DataError, match=r"has no input rows \(inputs\.npy\)"):
+        KeyedVectors.load(tmp_path / "m", vectors=form)
+    with pytest.raises(DataError, match=r"has no input rows \(inputs\.npy\)"):
+        publish(tmp_path / "m", form)
+
+
+def test_only_missing_files_that_can_be_made_again_are_made(tmp_path: Path) -> None:
+    trained(tmp_path / "m", vectors="both")
+    (tmp_path / "m" / "vectors.kv.vectors.npy").unlink()
+    publish(tmp_path / "m", "both")
+    assert not changed_files(tmp_path / "m")
+    KeyedVectors.load(tmp_path / "m")
+    (tmp_path / "m" / "vocab.tsv").unlink()
+    with pytest.raises(DataError, match=r"has no vocab\.tsv"):
+        publish(tmp_path / "m", "sum")
+
+
 def test_models_of_earlier_versions_hold_input_rows(tmp_path: Path) -> None:
     trained(tmp_path / "m", vectors="input")
     config = tmp_path / "m" / "config.json"

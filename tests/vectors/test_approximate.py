@@ -124,6 +124,8 @@ def test_index_of_other_vectors_and_damaged_ones_are_refused(vectors: KeyedVecto
         ApproximateNeighbours.load(place, vectors.vectors)
     with pytest.raises(DataError, match="make one with cawv index"):
         ApproximateNeighbours.load(tmp_path, vectors.vectors)
+    with pytest.raises(DataError, match="is not an index of neighbours"):
+        ApproximateNeighbours.load(place / "index.json", vectors.vectors)
 
 
 def damaged(whole: bytes, rng: random.Random) -> bytes:
@@ -259,11 +261,16 @@ def test_recall_is_that_of_a_search_through_all(
 ) -> None:
     monkeypatch.setattr(table, "BLOCK_BYTES", 5_000)  # blocks of 52 rows
     opened = ApproximateNeighbours.load(index, vectors.vectors)
-    monkeypatch.setattr(opened, "nearest", lambda row, n: (np.argsort(-exact @ row, kind="stable")[:n], None))
+    monkeypatch.setattr(opened, "nearest", lambda row, n: (None, -np.sort(-exact @ row)[:n]))
     usable = np.isfinite(vectors.norms) & (vectors.norms > 0)
     exact = np.zeros_like(vectors.vectors)
     exact[usable] = vectors.vectors[usable] / vectors.norms[usable, np.newaxis]
     assert opened.recall(queries=300).share == pytest.approx(1, abs=1e-3)
+
+
+def test_repeated_rows_are_one_another_in_the_recall(tmp_path: Path) -> None:
+    rows = np.repeat(np.random.default_rng(1).normal(size=(20, 4)).astype(np.float32), 100, axis=0)
+    assert ApproximateNeighbours.build(rows, tmp_path / "i", workers=1).recall().share == 1
 
 
 @pytest.mark.parametrize(
@@ -297,6 +304,8 @@ def test_commands_use_the_index_and_print_its_recall(vectors: KeyedVectors, tmp_
     missing = cawv(tmp_path, "nn", "v.bin", "w5", "--approximate")
     assert missing.returncode == 1
     assert "cawv index v.bin" in missing.stderr
+    missing = cawv(tmp_path, "nn", "v.bin", "w5", "--index", "i")
+    assert "there is no index 'i': make it with cawv index v.bin -o i" in missing.stderr
     made = cawv(tmp_path, "index", "v.bin", "--json")
     assert made.returncode == 0, made.stderr
     assert json.loads(made.stdout)["share"] > 0.98

@@ -43,7 +43,8 @@ def opened(
 
     place = index_of(model) if folder is None else Path(folder)
     if not place.exists():
-        raise DataError(f"there is no index of {os.fspath(model)!r}: make one with cawv index {model}")
+        output = "" if folder is None else f" -o {folder}"
+        raise DataError(f"there is no index {str(place)!r}: make it with cawv index {model}{output}")
     return ApproximateNeighbours.load(place, vectors, words=words)
 
 

@@ -161,6 +161,11 @@ def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[
         The model has no output rows, or a file is missing, damaged or does not fit the others.
     """
     halves = _stored_halves(path, metadata)
+    if form_of_record(metadata) != "input" and not (path / ModelFile.INPUTS).is_file():
+        raise DataError(
+            f"{path} has no input rows ({ModelFile.INPUTS}): take the file from a backup; there are only its "
+            f"published vectors, {form_of_record(metadata)!r}"
+        )
     try:
         parts = [part.columns for part in parts_of_record(metadata)]
     except ValueError as error:

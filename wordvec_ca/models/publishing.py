@@ -67,6 +67,8 @@ def publish(
     """
     source = Path(os.path.realpath(directory))
     record = read_record(source)
+    if not (source / ModelFile.VOCAB).is_file():
+        raise DataError(f"{os.fspath(directory)!r} is not a model directory: it has no {ModelFile.VOCAB}")
     config = dataclasses.replace(read_config(source), vectors=form)  # type: ignore[arg-type]
     kept = [path for path in source.iterdir() if path.name in MODEL_FILES - OF_FORM]
     if any(path.name.startswith("resamples") for path in kept):
@@ -82,7 +84,8 @@ def publish(
     # Files that the new model shares with the old one; large unchanged files are neither written nor read.
     same = {path.name: path.name for path in kept}
     same[ModelFile.VECTORS if form == "input" else ModelFile.INPUTS] = inputs
-    if (source / ModelFile.INDEX).is_file() and fitted.n_columns == _columns(source / ModelFile.VECTORS):
+    whole = all((source / name).is_file() for name in (ModelFile.INDEX, ModelFile.VECTORS))
+    if whole and fitted.n_columns == _columns(source / ModelFile.VECTORS):
         same[ModelFile.INDEX] = ModelFile.INDEX  # words, counts and the number of columns
     known = read_checksums(source)
     in_place = output is None

@@ -53,7 +53,8 @@ class Recall(NamedTuple):
     Attributes
     ----------
     share : float
-        Share of the exact nearest neighbours that is found.
+        Share of the exact nearest neighbours that is found. Rows of equal cosines, such as repeated ones,
+        count as the same.
     queries, topn : int
         Number of queries, and of neighbours per query.
     exact_seconds, approximate_seconds : float
@@ -176,7 +177,7 @@ class ApproximateNeighbours:
         place = Path(folder)
         try:
             record = json.loads((place / RECORD).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise DataError(f"{place} is not an index of neighbours: make one with cawv index") from None
         except (OSError, RecursionError, ValueError) as error:
             raise DataError(
@@ -266,25 +267,24 @@ class ApproximateNeighbours:
         targets = targets[usable] / norms[usable, np.newaxis]
         began = time.perf_counter()
         best = np.full((len(targets), topn), -np.inf, np.float32)
-        best_rows = np.full((len(targets), topn), -1)
         for rows in row_blocks(self.vectors):  # a table of all scores may not fit into memory
             block = np.asarray(self.vectors[rows], dtype=np.float32)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 scores = targets @ block.T / lengths(block)
             scores[~np.isfinite(scores)] = -np.inf
             scores = np.hstack([best, scores])
-            numbers = np.hstack(
-                [best_rows, np.broadcast_to(np.arange(rows.start, rows.stop), scores[:, topn:].shape)]
-            )
-            kept = np.argpartition(-scores, topn - 1, axis=1)[:, :topn]
-            best, best_rows = np.take_along_axis(scores, kept, 1), np.take_along_axis(numbers, kept, 1)
-        expected = [set(row[of_row > -np.inf].tolist()) for row, of_row in zip(best_rows, best, strict=True)]
+            best = np.partition(scores, scores.shape[1] - topn, axis=1)[:, -topn:]
         exact = time.perf_counter() - began
         began = time.perf_counter()
-        found = [set(self.nearest(target, topn)[0].tolist()) for target in targets]
+        found = [self.nearest(target, topn)[1] for target in targets]
         approximate = time.perf_counter() - began
+        expected = [of_row[of_row > -np.inf] for of_row in best]
         n_expected = sum(map(len, expected))
-        n_found = sum(len(a & b) for a, b in zip(expected, found, strict=True))
+        # the two searches round differently
+        n_found = sum(
+            int((cosines >= exactly.min(initial=1) - 1e-6).sum())
+            for cosines, exactly in zip(found, expected, strict=True)
+        )
         n_queries = max(1, len(targets))
         share = n_found / n_expected if n_expected else float("nan")
         return Recall(share, len(targets), topn, exact / n_queries, approximate / n_queries)

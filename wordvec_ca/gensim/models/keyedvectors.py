@@ -147,5 +147,11 @@ prep_vectors = random_vectors
 def _load_word2vec_format(
     cls: type[KeyedVectors], *arguments: Any, binary_chunk_size: int | None = None, **options: Any
 ) -> KeyedVectors:
-    """Return vectors from a file, for programs that call this function of gensim's."""
-    return cls.load_word2vec_format(*arguments, **options)
+    """Return vectors from a file, for programs that call this function of gensim's.
+
+    The last of gensim's nine parameters, ``binary_chunk_size``, is ignored.
+    """
+    # not cls.load_word2vec_format: that of a subclass may call this function, as in gensim
+    read = KeyedVectors.load_word2vec_format.__func__  # type: ignore[attr-defined]
+    table: KeyedVectors = read(cls, *arguments[:8], **options)
+    return table

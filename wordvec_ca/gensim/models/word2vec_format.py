@@ -184,7 +184,8 @@ class Word2VecFormat(Evaluated):
         ValueError
             The vectors in the file have another size.
         """
-        file = self.load_word2vec_format(fname, None, binary, encoding, unicode_errors)
+        # not self.load_word2vec_format: a subclass may have another, or other arguments of its constructor
+        file = Word2VecFormat.load_word2vec_format(fname, None, binary, encoding, unicode_errors)
         if file.vector_size != self.vector_size:
             raise ValueError(f"incompatible vector size {file.vector_size} in file {os.fspath(fname)}")
         common = [word for word in file.index_to_key if word in self.key_to_index]
