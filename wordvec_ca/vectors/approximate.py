@@ -251,12 +251,14 @@ class ApproximateNeighbours:
     def recall(self, *, queries: int = 200, topn: int = 10, seed: int = 1) -> Recall:
         """Compare the search with an exact one, with random rows as queries.
 
+        The nearest row of a query is the query itself, which any search finds. It is left out on both sides.
+
         Parameters
         ----------
         queries : int
             Number of queries.
         topn : int
-            Number of neighbours of each query.
+            Number of neighbours of each query, without the query itself.
         seed : int
             Seed of the random choice of queries.
         """
@@ -266,19 +268,19 @@ class ApproximateNeighbours:
         usable = (norms > 0) & np.isfinite(norms)
         targets = targets[usable] / norms[usable, np.newaxis]
         began = time.perf_counter()
-        best = np.full((len(targets), topn), -np.inf, np.float32)
+        best = np.full((len(targets), topn + 1), -np.inf, np.float32)
         for rows in row_blocks(self.vectors):  # a table of all scores may not fit into memory
             block = np.asarray(self.vectors[rows], dtype=np.float32)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 scores = targets @ block.T / lengths(block)
             scores[~np.isfinite(scores)] = -np.inf
             scores = np.hstack([best, scores])
-            best = np.partition(scores, scores.shape[1] - topn, axis=1)[:, -topn:]
+            best = np.partition(scores, scores.shape[1] - topn - 1, axis=1)[:, -topn - 1 :]
         exact = time.perf_counter() - began
         began = time.perf_counter()
-        found = [self.nearest(target, topn)[1] for target in targets]
+        found = [self.nearest(target, topn + 1)[1][1:] for target in targets]
         approximate = time.perf_counter() - began
-        expected = [of_row[of_row > -np.inf] for of_row in best]
+        expected = [of_row[of_row > -np.inf][:-1] for of_row in np.sort(best, axis=1)]
         n_expected = sum(map(len, expected))
         # the two searches round differently
         n_found = sum(
@@ -286,7 +288,7 @@ class ApproximateNeighbours:
             for cosines, exactly in zip(found, expected, strict=True)
         )
         n_queries = max(1, len(targets))
-        share = n_found / n_expected if n_expected else float("nan")
+        share = n_found / n_expected if n_expected else 1.0 if len(targets) else float("nan")
         return Recall(share, len(targets), topn, exact / n_queries, approximate / n_queries)
 
 
