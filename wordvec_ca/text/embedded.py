@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -25,10 +25,10 @@ LEFT_OUT = frozenset(["site-packages", "test", "tests", "lib2to3", "idlelib", "e
 """Folders with much code and little prose."""
 
 
-def docstrings(*, max_words: int | None = None) -> Iterator[str]:
+def docstrings(
+    *, max_words: int | None = None, packages: Sequence[str] = ("python", *PACKAGES)
+) -> Iterator[str]:
     """Yield the paragraphs of all documentation strings, one line each, always in the same order.
-
-    They are those of Python's own library and of ``PACKAGES`` as far as these are installed.
 
     Doctest examples, tables, underlines and repeated paragraphs are left out.
 
@@ -36,6 +36,8 @@ def docstrings(*, max_words: int | None = None) -> Iterator[str]:
     ----------
     max_words : int, optional
         Stop after about this many words.
+    packages : sequence of str
+        Packages whose documentation is read, if they are installed; ``"python"`` is Python's own library.
 
     Yields
     ------
@@ -44,7 +46,7 @@ def docstrings(*, max_words: int | None = None) -> Iterator[str]:
     """
     seen: set[int] = set()
     n_words = 0
-    for path in _source_files():
+    for path in _source_files(packages):
         for text in _documentation(path):
             for paragraph in text.split("\n\n"):
                 lines = [line.strip() for line in paragraph.splitlines()]
@@ -92,9 +94,12 @@ def articles(*, max_words: int | None = None) -> Iterator[str]:
                     return
 
 
-def _source_files() -> Iterator[Path]:
-    folders = [Path(sysconfig.get_paths()["stdlib"])]
-    for name in PACKAGES:
+def _source_files(packages: Sequence[str]) -> Iterator[Path]:
+    folders = []
+    for name in packages:
+        if name == "python":
+            folders.append(Path(sysconfig.get_paths()["stdlib"]))
+            continue
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
             folders.extend(Path(place) for place in spec.submodule_search_locations)
