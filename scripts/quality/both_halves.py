@@ -447,21 +447,18 @@ class Study:
         keys = [{**setting, "form": form, "sets": sets, "syntax": syntax} for form in forms]
         if all(self.runs.get(key) for key in keys) or time.monotonic() > self.runs.deadline:
             return
-        with_ngrams = MODELS.get(setting["model"], {}).get("subwords")
-        if with_ngrams:
-            self.model(setting)
-        else:
-            vocab, halves, rings = self.halves(setting)
+        in_form = self.vectors(setting)
+        judge = self.judge.of_choice if sets == "choice" else self.judge.held_out
         for key in keys:
+            self.runs.outcome(key, lambda key: judge(in_form(key["form"]), syntax))
 
-            def run(key: Setting) -> dict[str, float]:
-                if with_ngrams:  # the library alone makes vectors of unknown words
-                    vectors = KeyedVectors.load(self.place(setting), vectors=key["form"])
-                else:
-                    vectors = KeyedVectors(vocab.words, self.made(halves, key["form"], rings), vocab.counts)
-                return (self.judge.of_choice if sets == "choice" else self.judge.held_out)(vectors, syntax)
-
-            self.runs.outcome(key, run)
+    def vectors(self, setting: Setting) -> Callable[[str], KeyedVectors]:
+        """Return a function that makes the vectors of a cell in a form."""
+        if MODELS.get(setting["model"], {}).get("subwords"):  # only the library makes unknown words
+            self.model(setting)
+            return lambda form: KeyedVectors.load(self.place(setting), vectors=form)
+        vocab, halves, rings = self.halves(setting)
+        return lambda form: KeyedVectors(vocab.words, self.made(halves, form, rings), vocab.counts)
 
     @staticmethod
     def made(halves: Halves, form: str, rings: Sequence[Any] | None) -> np.ndarray:

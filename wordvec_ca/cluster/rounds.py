@@ -66,7 +66,7 @@ def merged_by(
     tokens: float,
     alpha: float,
     version: int,
-    portions: int = 1,
+    portions: int,
 ) -> dict[Member, Any]:
     """Merge the deltas of several nodes: of each portion of the rows each node reduces one slice; then all
     apply the result.
@@ -85,8 +85,8 @@ def merged_by(
         The learning rate meanwhile.
     version : int
         Version of the parameters after the merge.
-    portions : int, default 1
-        See `usual_portions`.
+    portions : int
+        Number of portions, see `usual_portions`.
 
     Returns
     -------

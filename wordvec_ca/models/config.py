@@ -213,9 +213,7 @@ class ResolvedConfig(TrainConfig):
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
             # N-grams know the forms of words, which components of both lose: see docs/both-halves.md.
-            "vectors": "both"
-            if config.negative and not config.spec.documents and not config.subwords
-            else "input",
+            "vectors": "input" if config.subwords or config.spec.documents or not config.negative else "both",
         }
         parts = None if config.parts is None else written_parts(config.rings())
         return cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})

@@ -85,7 +85,7 @@ def publish(
     same = {path.name: path.name for path in kept}
     same[ModelFile.VECTORS if form == "input" else ModelFile.INPUTS] = inputs
     whole = all((source / name).is_file() for name in (ModelFile.INDEX, ModelFile.VECTORS))
-    if whole and fitted.n_columns == _columns(source / ModelFile.VECTORS):
+    if whole and fitted.n_columns == map_npy(source / ModelFile.VECTORS).shape[1]:
         same[ModelFile.INDEX] = ModelFile.INDEX  # words, counts and the number of columns
     known = read_checksums(source)
     in_place = output is None
@@ -109,11 +109,6 @@ def publish(
         write_checksums(
             folder, known={name: known[former] for name, former in same.items() if former in known}
         )
-
-
-def _columns(path: Path) -> int:
-    """Return the number of columns of a stored matrix."""
-    return int(map_npy(path).shape[1])
 
 
 def _copy(source: Path, target: Path, *, link: bool) -> None:
