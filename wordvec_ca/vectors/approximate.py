@@ -8,7 +8,8 @@ An index is a folder::
     index.json          number, size and digest of the vectors; the settings; the digest of the other file
     lists.safetensors   the inverted file; memory-mapped
 
-Indexes of format 2, which have a graph instead (``graph``), can still be read.
+Digests of vectors and directions are of a sample of rows: to read all of them would take longer than an exact
+search. Indexes of format 2, which have a graph instead (``graph``), can still be read.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ RECORD, LISTS, GRAPH = "index.json", "lists.safetensors", "graph.usearch"
 FILES = {RECORD, LISTS, GRAPH}
 """Files of an index; a folder with any other file is never replaced."""
 
-FORMAT = 3
-"""Version of the index format. Format 2 had a graph, format 1 a graph without a digest."""
+FORMAT = 4
+"""Version of the index format. Format 3 had a digest of the whole inverted file, format 2 a graph, format 1 a
+graph without a digest.
+"""
 
 PROBES = 64
 LARGEST_PROBES = LARGEST_EXPANSION = 100_000
@@ -147,7 +150,9 @@ class ApproximateNeighbours:
                 "vector_size": vectors.shape[1],
                 "digest": _digest(vectors),
                 "probes": probes,
-                "lists_digest": _digest_of_file(place / LISTS),
+                "lists_digest": _digest_of_lists(
+                    place / LISTS, InvertedFile.load(place / LISTS, vectors.shape, probes)
+                ),
             }
             (place / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         return cls.load(folder, vectors, words=words)
@@ -156,7 +161,7 @@ class ApproximateNeighbours:
     def load(
         cls, folder: str | os.PathLike[str], vectors: np.ndarray, *, words: list[str] | None = None
     ) -> Self:
-        """Open an index. Its file is memory-mapped, and read once to check its digest.
+        """Open an index. Its file is memory-mapped, and most of it is read only when a search needs it.
 
         Parameters
         ----------
@@ -187,14 +192,14 @@ class ApproximateNeighbours:
             raise DataError(f"{place} is not an index of neighbours: make one with cawv index")
         found = [record.get(name) for name in ("n_rows", "vector_size", "digest")]
         match record.get("format"):
-            case 3:
+            case 3 | 4:
                 name, setting, digest, largest = LISTS, "probes", "lists_digest", LARGEST_PROBES
             case 2:
                 name, setting, digest, largest = GRAPH, "expansion", "graph_digest", LARGEST_EXPANSION
             case other:
                 raise DataError(
                     f"{place} is an index of format {other!r:.20}, and this version cannot tell whether it "
-                    f"is damaged; formats 2 and {FORMAT} are read: make it again with cawv index"
+                    f"is damaged; formats 2 to {FORMAT} are read: make it again with cawv index"
                 )
         if found != [*vectors.shape, _digest(vectors)]:
             raise DataError(f"{place} is an index of other vectors: make it again with cawv index")
@@ -205,13 +210,19 @@ class ApproximateNeighbours:
                 f"{largest:,}: make the index again with cawv index"
             )
         # usearch does not check the links of a graph: a wrong one would make it read other memory
-        if _digest_of_file(place / name) != record.get(digest):
+        if record["format"] < FORMAT and _digest_of_file(place / name) != record.get(digest):
             raise DataError(f"{place / name} is damaged: make it again with cawv index")
         reader = InvertedFile if name == LISTS else Graph
         try:
             candidates = reader.load(place / name, vectors.shape, value)
         except (DataError, OSError) as error:
             raise DataError(f"{place / name} is damaged ({error}): make it again with cawv index") from error
+        if (
+            isinstance(candidates, InvertedFile)
+            and record["format"] == FORMAT
+            and _digest_of_lists(place / name, candidates) != record.get(digest)
+        ):
+            raise DataError(f"{place / name} is damaged: make it again with cawv index")
         return cls(vectors, candidates, words)
 
     def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
@@ -298,6 +309,15 @@ def _digest(vectors: np.ndarray) -> str:
     digest = hashlib.blake2b(repr((vectors.shape, str(vectors.dtype))).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(vectors[::step]).tobytes())
     return digest.hexdigest()
+
+
+def _digest_of_lists(path: Path, lists: InvertedFile) -> str:
+    """Return a digest of an inverted file without the directions, which are at its end, and of a sample of
+    these.
+    """
+    with path.open("rb") as file:
+        rest = file.read(path.stat().st_size - lists.directions.nbytes)
+    return hashlib.blake2b(rest, digest_size=16).hexdigest() + _digest(lists.directions)
 
 
 def _digest_of_file(path: Path) -> str | None:

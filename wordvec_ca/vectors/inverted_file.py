@@ -60,6 +60,11 @@ class InvertedFile:
         """Return the number of rows in the lists."""
         return len(self._arrays["rows"])
 
+    @property
+    def directions(self) -> np.ndarray:
+        """Row at each place, of length one, shape (n_rows, vector_size)."""
+        return self._arrays["directions"]
+
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the content of the file instead of its memory map."""
         arrays = {name: in_memory(array) for name, array in self._arrays.items()}

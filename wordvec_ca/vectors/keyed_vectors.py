@@ -18,6 +18,7 @@ from wordvec_ca.files import atomic_file, content_words, html_table
 from wordvec_ca.formats import encode_words, format_of_suffix, read_vectors, to_gensim, write_vectors
 from wordvec_ca.specs.formats import format_named
 from wordvec_ca.tables import VectorTable, row_blocks, show_word
+from wordvec_ca.vectors.approximate import ApproximateNeighbours
 from wordvec_ca.vectors.intervals import LEVEL, Neighbour, Neighbours, judged
 from wordvec_ca.vectors.lookup import NO_ATTENTION, Key, Lookup, NoAttentionError
 from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
@@ -265,7 +266,13 @@ class KeyedVectors(Lookup):
                 f"the vectors of {shown} are zero, cancel each other or hold NaN: they have no neighbours"
             )
         if indexer is not None and topn is not None:
-            found = indexer.most_similar(direction, max(topn, 0) + len(rows))
+            n = max(topn, 0) + len(rows)
+            if isinstance(indexer, ApproximateNeighbours) and indexer.words is self.index_to_key:
+                nearest, cosines = indexer.nearest(direction, n)
+                self._keep_rows(nearest.tolist())
+                found = list(zip((self.index_to_key[row] for row in nearest), cosines.tolist(), strict=True))
+            else:
+                found = indexer.most_similar(direction, n)
             given = {self.index_to_key[row] for row in rows}
             return ScoredWords([pair for pair in found if pair[0] not in given][: max(topn, 0)])
         cosines = self._directions.cosines(direction, self._stop(restrict_vocab))
