@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import math
 import threading
 import time
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +173,18 @@ def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_pat
         train(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="list"):
         resume(tmp_path / "not-there", callbacks=print)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{}, {"subwords": True}, {"workers": 4, "replicas": 2}])
+def test_the_memory_of_a_trained_model_is_free_as_soon_as_nobody_uses_it(options: dict[str, Any]) -> None:
+    gc.disable()  # Python looks for cycles of references when it likes
+    try:
+        model = train(sentences(), TrainConfig(vector_size=12, epochs=1, **options))
+        alive = weakref.ref(model), weakref.ref(model.inputs.base)
+        del model
+        assert [one() for one in alive] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_a_rate_of_0_is_refused() -> None:

@@ -8,7 +8,6 @@ model, so a run can resume in the middle of any of them. At the end all models a
 from __future__ import annotations
 
 import dataclasses
-import gc
 import math
 import shutil
 import tempfile
@@ -219,7 +218,6 @@ class ResampledModels:
                     if number is None:
                         return
                     self._last = None
-                    gc.collect()  # a trainer and its threads refer to each other and keep a model in memory
                     self._train_model(number, progress)
             except BaseException as error:
                 self._failures.append(error)
@@ -285,7 +283,6 @@ class ResampledModels:
         """
         finished = self.finished
         trainer = self._last
-        gc.collect()
         if trainer is None:  # all models were trained by earlier processes
             config = model_config(self.config, 0, self._threads)
             trainer = self._last = Trainer(EmbeddingModel(config, self._encoded.vocab), self._encoded.tokens)

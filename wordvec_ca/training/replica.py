@@ -7,6 +7,7 @@ depend only on its position in the run and on its seeds, not on which replica tr
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ class Worker:
 
     def __init__(self, replica: Replica) -> None:
         model, hyper = replica.model, replica.hyper
-        self.replica = replica
+        # weak: in a cycle of references a trained model would stay in memory until Python looks for cycles
+        self._replica = weakref.ref(replica)
         self.hyper = hyper.copy()
         n_private = int(hyper["n_private"][0])
         rows = [min(n_private, len(array)) for array in model.shared]
@@ -45,6 +47,13 @@ class Worker:
         self.composed: ComposedWords | None = None
         self.rng = np.zeros(2, np.uint64)
         self.stats = np.zeros(len(STATS), np.float64)
+
+    @property
+    def replica(self) -> Replica:
+        """The replica that this thread trains."""
+        replica = self._replica()
+        assert replica is not None, "a worker does not outlive its replica"
+        return replica
 
 
 @dataclass(frozen=True)
