@@ -148,9 +148,8 @@ def test_damaged_lists_are_refused(vectors: KeyedVectors, index: Path, tmp_path:
     whole = file.read_bytes()
     for _ in range(40):
         file.write_bytes(damaged(whole, rng))
-        with pytest.raises(
-            DataError, match=r"lists\.safetensors is damaged.*: make it again with cawv index"
-        ):
+        told = r"lists\.safetensors is damaged( \(.+\))?: make it again with cawv index"
+        with pytest.raises(DataError, match=told):
             ApproximateNeighbours.load(place, vectors.vectors)
     file.unlink()
     with pytest.raises(DataError, match="make it again with cawv index"):
