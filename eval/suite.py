@@ -93,7 +93,7 @@ def plan(
     if unknown:
         raise ValueError(f"unknown task {unknown[0]!r}; the tasks are {', '.join(TASKS)}")
     if folder is not None and not folder.is_dir():
-        raise DataError(f"{folder}: there is no such folder; docs/data.md says how a data folder is laid out")
+        raise DataError(f"{folder}: there is no such folder")
     shipped = shipped_with_gensim()
     jobs: list[Job] = []
     missing: list[Missing] = []

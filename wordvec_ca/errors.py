@@ -20,6 +20,11 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""
 
 
+def install_extra(name: str) -> str:
+    """Return the commands that install an optional group of packages of ours."""
+    return f"pip install 'wordvec-ca[{name}]' (in a checkout: pip install '.[{name}]')"
+
+
 def known_names(given: object, known: Iterable[object], shown: Callable[[object], str] = str) -> str:
     """Return the known names for a message about an unknown one: ``a, b. Did you mean a?``"""
     names = list(known)

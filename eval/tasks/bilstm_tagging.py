@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wordvec_ca.errors import install_extra
 from wordvec_ca.eval.lookup import Vectors, rows_of
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.tasks.tagging import SIZES, TaggingData
@@ -59,9 +60,7 @@ def evaluate(
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise ImportError(
-            f"the LSTM tagger needs PyTorch: pip install 'wordvec-ca[torch]' ({error})"
-        ) from error
+        raise ImportError(f"the LSTM tagger needs PyTorch: {install_extra('torch')} ({error})") from error
     started = time.perf_counter()
     tags = sorted({tag for corpus in (data.train, data.test) for each in corpus.tags for tag in each})
     number = {tag: i for i, tag in enumerate(tags)}

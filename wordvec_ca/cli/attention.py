@@ -11,6 +11,7 @@ from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import tokenizer_of_model_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
+from wordvec_ca.errors import install_extra
 
 
 @click.command(name="attention", cls=JsonCommand, short_help="Which words an attention model weighs.")
@@ -114,7 +115,7 @@ def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
     try:
         import matplotlib
     except ImportError as error:
-        raise click.ClickException("--plot needs matplotlib: pip install 'wordvec-ca[plot]'") from error
+        raise click.ClickException(f"--plot needs matplotlib: {install_extra('plot')}") from error
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -57,7 +57,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--data",
                 "folder",
                 type=ExistingPath(file_okay=False, path_type=Path),
-                help="Run everything in this folder (layout: docs/data.md). Default: the sets inside gensim.",
+                help="Run all tasks with files in this folder. Default: the sets inside gensim.",
             ),
             click.option(
                 "--method",

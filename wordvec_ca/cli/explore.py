@@ -10,6 +10,7 @@ from wordvec_ca.cli.options import Choice, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath, OutputPath
 from wordvec_ca.cli.terminal import status
+from wordvec_ca.errors import install_extra
 from wordvec_ca.specs.model_files import ModelFile
 
 MEGABYTES = 25.0
@@ -117,5 +118,5 @@ def command(
             f"{made.kept:.1%} of the 20 nearest words of a word"
         )
         if made.method == "pca" and method == "auto":
-            say("a map by t-SNE keeps more of them: pip install 'wordvec-ca[map]'")
+            say(f"a map by t-SNE keeps more of them: {install_extra('map')}")
     show(place)

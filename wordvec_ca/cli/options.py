@@ -139,7 +139,7 @@ vectors_option = click.option(
     "--vectors",
     "form",
     type=Choice(VECTOR_FORMS),
-    help="For a model directory: form of the vectors (docs/both-halves.md).  [default: as published]",
+    help="For a model directory: form of the vectors.  [default: as published]",
 )
 threads_option = option("workers", help="Threads.  [default: one per processor]")
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from wordvec_ca.cluster.silence import RaySilence
-from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.errors import DataError, Option, OptionError, install_extra
 from wordvec_ca.machine import machine_memory, usable_cpus
 
 LOCAL_STORE = 256 << 20
@@ -58,9 +58,7 @@ def connected(
     try:
         import ray
     except ImportError as error:
-        raise DataError(
-            "a cluster needs Ray, which is not installed: pip install 'wordvec-ca[cluster]'"
-        ) from error
+        raise DataError(f"a cluster needs Ray, which is not installed: {install_extra('cluster')}") from error
     if ray.is_initialized():  # by a program that uses Ray for more than this
         yield ray
         return

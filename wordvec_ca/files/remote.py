@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, install_extra
 from wordvec_ca.files.pipes import is_read_once
 from wordvec_ca.showable import has_secrets, showable
 
@@ -65,7 +65,7 @@ def file_system(url: str) -> tuple[Any, str]:
         import fsspec
     except ImportError as error:
         raise DataError(
-            f"{url!r} is a URL, and fsspec is not installed: pip install 'wordvec-ca[remote]'"
+            f"{url!r} is a URL, and fsspec is not installed: {install_extra('remote')}"
         ) from error
     try:
         system, path = fsspec.core.url_to_fs(url)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError, Option, install_extra
 from wordvec_ca.files import atomic_file
 from wordvec_ca.formats.text import TEXT_PART
 from wordvec_ca.kernels import write_rows
@@ -147,8 +147,7 @@ def _places(strings: list[bytes], n_rows: int) -> NDArray[np.int64]:
         import mmh3
     except ImportError as error:
         raise ImportError(
-            f"the format floret needs mmh3, which cannot be imported ({error}): "
-            "pip install 'wordvec-ca[spacy]'"
+            f"the format floret needs mmh3, which cannot be imported ({error}): {install_extra('spacy')}"
         ) from error
     hashes = (mmh3.hash64(string, SEED, x64arch=True, signed=False)[0] for string in strings)
     return np.fromiter(((h & 0xFFFFFFFF) % n_rows for h in hashes), np.int64, len(strings))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, install_extra
 from wordvec_ca.files import atomic_file
 from wordvec_ca.formats.zip_archive import MOST_TIMES, SMALL
 from wordvec_ca.tables import VectorTable, check_unicode, row_blocks
@@ -137,5 +137,5 @@ def _pyarrow(path: str | Path) -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise DataError(f"{path}: Parquet needs pyarrow: pip install 'wordvec-ca[parquet]'") from error
+        raise DataError(f"{path}: Parquet needs pyarrow: {install_extra('parquet')}") from error
     return pyarrow, pyarrow.parquet

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, install_extra
 from wordvec_ca.files import replacing
 from wordvec_ca.formats.token_pattern import between_words_pattern, splitting_of, word_pattern
 from wordvec_ca.tables import VectorTable, check_unicode
@@ -50,7 +50,7 @@ def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True)
     except ImportError as error:
         raise ImportError(
             f"the format spacy is written by spaCy, which cannot be imported ({error}): "
-            "pip install 'wordvec-ca[spacy]'"
+            f"{install_extra('spacy')}"
         ) from error
     splitting = splitting_of(table.metadata, table.words)
     pipeline = spacy.blank("xx")
@@ -98,7 +98,7 @@ def read_spacy(path: str | Path) -> VectorTable:
         from spacy.strings import StringStore
         from spacy.vectors import Vectors
     except ImportError as error:
-        raise DataError(f"{path}: spaCy reads its folders: pip install 'wordvec-ca[spacy]'") from error
+        raise DataError(f"{path}: spaCy reads its folders: {install_extra('spacy')}") from error
     try:
         strings = StringStore().from_disk(folder / "strings.json")
         stored = Vectors(strings=strings).from_disk(folder)

@@ -4,13 +4,15 @@ Optional: ``pip install 'wordvec-ca[torch]'``. Only this package and the evaluat
 an LSTM tagger import torch.
 """
 
+from wordvec_ca.errors import install_extra
+
 try:
     import torch  # noqa: F401
 except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
     raise ImportError(
-        "wordvec_ca.nn needs PyTorch, which is not installed: pip install 'wordvec-ca[torch]'"
+        f"wordvec_ca.nn needs PyTorch, which is not installed: {install_extra('torch')}"
     ) from error
 
 from wordvec_ca.nn.attention import CAAttention

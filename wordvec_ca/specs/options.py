@@ -268,7 +268,7 @@ class TextFields(Options):
     min_count: int = _usual(5, "Drop rarer words.", "They go before windows are formed.", limits=(0, 2**53))
     tokenizer: str = _text("words",
         "Split words, numbers and punctuation; at white space only; or where a segmenter says.",
-        "Token lists are not split (docs/tokenising.md).",
+        "Token lists are not split.",
         metavar="words|whitespace|icu|jieba|MODULE:FUNCTION", shapes="always")
     lowercase: bool = _text(True, "Map text to lower case.", "Token lists are not.", shapes="always")
     normalize: Literal["none", "nfc"] = _text("none",
@@ -277,7 +277,7 @@ class TextFields(Options):
     field: str | tuple[str, ...] | None = _text(None,
         "The text is records (JSON lines, CSV, TSV, Parquet, Arrow); read this field of each; a.b is the "
         "field b of an object a.  May be given several times.",
-        "Python mappings are records, too (docs/corpora.md).", usual="plain text", metavar="NAME",
+        "Python mappings are records, too.", usual="plain text", metavar="NAME",
         continued=None)
     encoding: str | None = _text(None, "Of the text: cp1252, gb18030, utf-16 ...", usual="UTF-8",
         metavar="NAME")
@@ -292,7 +292,7 @@ class TextFields(Options):
 class TrainFields(TextFields):
     """Options of the model and of its training."""
 
-    model: ModelName = _usual("cbow", "Which model.", "See docs/models.md.",  # noqa: RUF009
+    model: ModelName = _usual("cbow", "Which model.",  # noqa: RUF009
         choices=MODELS, shapes="always")
     vector_size: int = _usual(100, "Dimensions of a vector.", flags=("--size", "--dim", "-d"),
         limits=(1, 100_000), shapes="always")
@@ -311,7 +311,7 @@ class TrainFields(TextFields):
         "Train this many models, each on lines (or, with {group_by}, documents) sampled from the corpus, and "
         "publish their mean: nn, analogy, attention, eval and compare then say how sure they are; 10 do "
         "well.",
-        "Each has a seed of its own (docs/how-to/how-sure-is-a-neighbour.md).", usual="one model",
+        "Each has a seed of its own.", usual="one model",
         limits=(2, 999), metavar="K", on_cluster=False, continued=None)
     group_by: str | None = _text(None,
         "{resamples}: sample whole documents, not lines. What a document is: blank-lines between documents, "
@@ -321,7 +321,7 @@ class TrainFields(TextFields):
     vectors: VectorForm | None = _usual(None,  # noqa: RUF009
         "Publish input rows, output rows less their mean, principal components of both, both side by side, "
         "or their sum; cawv publish changes it later.",
-        "See docs/both-halves.md.", usual="both; input with {subwords}, with {negative} 0 and for documents",
+        usual="both; input with {subwords}, with {negative} 0 and for documents",
         resume="change alone")
     tag_field: str | None = _text(None,
         "pv-…: the field of a record that holds the tag of its document, or a list of tags.",
@@ -329,7 +329,7 @@ class TrainFields(TextFields):
         usual="the number of the document", metavar="NAME", trait="documents", continued=None)
     phrases: str | None = _text(None, "Join these, from cawv phrases: new_york.", metavar="FILE")
     alpha: float | None = _learning(None, "Learning rate at the start.",
-        "The exact step of {cbow_update} has a higher one (docs/decisions/).", flags=("--lr",),
+        "The exact step of {cbow_update} has a higher one.", flags=("--lr",),
         usual=f"{defaults_by_model(lambda spec: spec.default_alpha('exact'))}; with {{cbow_update}} word2vec "
         f"{defaults_by_model(lambda spec: spec.alpha if spec.averages else None)}",
         limits=(0, 100), resume="change alone", renewed_by=("cbow_update",))
@@ -343,7 +343,7 @@ class TrainFields(TextFields):
         trait="has_tree")
     negatives: Literal["exact", "shared"] | None = _learning(None,
         "Own negatives for each prediction, or some shared by predictions from far apart.",
-        "Own ones are slower and no better (docs/decisions/).",
+        "Own ones are slower and no better.",
         usual=defaults_by_model(lambda spec: "shared" if spec.shared_by else "exact"),
         trait="shared_by")
     shared_by: int | None = _learning(None, "Predictions that share negatives.",
@@ -358,7 +358,7 @@ class TrainFields(TextFields):
     cbow_update: Literal["exact", "word2vec"] = _learning("exact",
         "cbow, cbow-attn: move context rows by their gradient, or by n times that, as gensim does.",
         "n is the number of words in the window; ``word2vec`` is the one to choose with the learning rates "
-        "of word2vec.c and gensim (Irsoy et al. 2021, docs/decisions/).",
+        "of word2vec.c and gensim (Irsoy et al. 2021).",
         trait="averages")
     cbow_mean: bool = _learning(True, "cbow: predict from the mean of the context words, or from their sum.",
         off="--cbow-sum", trait="sums")
@@ -378,12 +378,12 @@ class TrainFields(TextFields):
         usual="as {alpha}", limits=(0, 100), trait="attends", resume="change alone",
         renewed_by=("cbow_update",))
     attention_warmup: float = _attention(0.1, "cbow-attn: share of the run before the logits learn.",
-        "Without it attention can lock onto what is easy to learn first and never leave (docs/decisions/).",
+        "Without it attention can lock onto what is easy to learn first and never leave.",
         limits=(0, 1), trait="attends", continued=0.0)
     attention_clip: float = _attention(10.0, "cbow-attn: read logits as if within +- this.", limits=(0.1, 80),
         trait="attends")
     subwords: bool = _ngrams(False, "Make words of their n-grams too: for rare, unknown and misspelt words.",
-        "See docs/models.md.", shapes="n-grams")
+        shapes="n-grams")
     min_n: int = _ngrams(3, "Characters of an n-gram, at least.", limits=(1, 100), shapes="n-grams",
         goes_with="subwords")
     max_n: int = _ngrams(6, "Characters of an n-gram, at most.",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from wordvec_ca.errors import install_extra
+
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSpec:
@@ -86,11 +88,8 @@ TASK_SPECS: dict[str, TaskSpec] = {
         TaskSpec(
             name="bilstm-tagging",
             summary="tag parts of speech with an LSTM that trains the vectors further (accuracy)",
-            files=(
-                "PyTorch (pip install 'wordvec-ca[torch]'); NAME.train.* and NAME.test.*, or one "
-                "tagged corpus"
-            ),
-            needs="PyTorch (pip install 'wordvec-ca[torch]') and the files of tagging",
+            files=f"PyTorch: {install_extra('torch')}; NAME.train.* and NAME.test.*, or one tagged corpus",
+            needs=f"PyTorch: {install_extra('torch')}; and the files of tagging",
             source="as for pos-induction",
         ),
         TaskSpec(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import IO, Any
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError, Option, install_extra
 from wordvec_ca.text.encodings import from_utf8
 from wordvec_ca.text.records import Records, RecordTexts, fields_to_read
 from wordvec_ca.text.word_lists import looks_written, written_list
@@ -72,7 +72,7 @@ def column_texts(
     except ImportError as error:
         raise DataError(
             f"{name} is a Parquet table or Arrow data, and pyarrow is not installed: "
-            "pip install 'wordvec-ca[parquet]'"
+            f"{install_extra('parquet')}"
         ) from error
     if not head.startswith(ARROW_STREAM) and not stream.seekable():
         raise DataError(

@@ -219,7 +219,7 @@ def quality_warning(config: ResolvedConfig, replicas: int) -> str | None:
     advice = "compare the loss on held-out text yourself (--valid)"
     if replicas > most:
         advice = f"take {most} or fewer, with more threads each, or {advice}"
-    return f"{told} (docs/measurements/replicas.md); {advice}"
+    return f"{told}; {advice}"
 
 
 def known_loss(config: ResolvedConfig, replicas: int) -> float | None:

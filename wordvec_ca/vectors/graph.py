@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, install_extra
 
 
 class Graph:
@@ -80,6 +80,6 @@ def _library() -> Any:
     except ImportError as error:
         raise ImportError(
             f"an index of format 2 needs usearch, which cannot be imported ({error}): "
-            "pip install 'wordvec-ca[ann]', or make the index again with cawv index"
+            f"{install_extra('ann')}, or make the index again with cawv index"
         ) from error
     return library

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from wordvec_ca.errors import install_extra
 from wordvec_ca.files import atomic_file
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.report.explorer.neighbour_graph import NEAREST, NeighbourGraph, neighbour_graph
@@ -27,7 +28,7 @@ EARLY, LATE = 125, 250
 FEWEST_KEPT = 0.03
 """Share of the nearest words that a map must keep; a map that keeps fewer shows noise."""
 
-INSTALL = "pip install 'wordvec-ca[map]'"
+INSTALL = install_extra("map")
 
 
 class UnfaithfulMapError(ImportError):

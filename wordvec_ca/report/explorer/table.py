@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from wordvec_ca.errors import install_extra
 from wordvec_ca.report.explorer.contents import Contents
 
 
@@ -26,7 +27,7 @@ def write_table(contents: Contents, file: BinaryIO) -> None:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ImportError("a Parquet table needs pyarrow: pip install 'wordvec-ca[parquet]'") from error
+        raise ImportError(f"a Parquet table needs pyarrow: {install_extra('parquet')}") from error
     parquet.write_table(pyarrow.table(dict(_columns(contents, pyarrow))), file, compression="zstd")
 
 
