@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from imported_names import definitions, exported
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -164,13 +165,7 @@ def test_faces_say_what_a_package_is_and_what_it_hands_out(package: str) -> None
     docstring = ast.get_docstring(trees()[f"wordvec_ca.{package}"])
     assert docstring
     assert len(docstring.split()) >= 20
-    exported = [
-        ast.literal_eval(node.value)
-        for node in trees()[f"wordvec_ca.{package}"].body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-    ]
-    assert exported
-    assert exported[0] == sorted(exported[0], key=lambda name: (not name.isupper(), name[0].islower(), name))
+    assert exported(f"wordvec_ca.{package}")
 
 
 def test_no_private_name_of_another_module_is_used() -> None:
@@ -309,8 +304,11 @@ def documented(docstring: str, section: str = "Parameters") -> list[str] | None:
 
 
 def faults_of_docstrings(module: str) -> list[str]:
-    """Return what the docstrings of a module lack, and parameters that the signature has not."""
-    faults = []
+    """Return what the docstrings of a module lack, and parameters that the signature has not.
+
+    Everything public has a docstring; what users import documents its parameters if they are many.
+    """
+    faults, imported = [], definitions()
     if not ast.get_docstring(trees()[module]):
         faults.append("the module has no docstring")
     for name, node, around in public(trees()[module]):
@@ -332,14 +330,21 @@ def faults_of_docstrings(module: str) -> list[str]:
         written = documented(docstring)
         if written is not None and written != names:
             faults.append(f"{name} (line {node.lineno}): the docstring has {written}, the signature {names}")
-        within = (
-            part(module) == "kernels" and name != "train_chunk"
-        )  # for rows of the loop the public names document the arguments
-        if written is None and len(names) > 4 and not within:
+        if written is None and len(names) > 4 and (module, name) in imported:
             attributes = documented(docstring, "Attributes") or []
             if not set(names) <= set(attributes) and not re.search("(?i)parameters|arguments", docstring):
                 faults.append(f"{name} (line {node.lineno}) does not document {', '.join(names)}")
     return faults
+
+
+def test_names_that_users_import_are_followed_to_their_definitions() -> None:
+    assert definitions() >= {
+        ("wordvec_ca.runs.run", "train"),
+        ("wordvec_ca.vectors.lookup", "Lookup.get_index"),  # of a base of KeyedVectors
+        ("wordvec_ca.gensim.models.keys", "KeyTable.add_vectors"),
+        ("wordvec_ca.eval.comparison", "compare"),
+        ("wordvec_ca.fasttext.text_model", "TextModel.predict"),
+    }
 
 
 def test_docstrings() -> None:

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("Cython", reason="building needs Cython")
 pytest.importorskip("setuptools", "77", reason="building needs setuptools 77")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]  # built once, not by each process
 
