@@ -24,11 +24,6 @@ def test_measurements_name_command_machine_and_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for name in ("commands?", "machines?", "date"):
         assert re.search(rf"^\| {name} \| \S", text, re.M), f"{page.name} does not name its {name}"
-    scripts = re.findall(r"python ((?:scripts|tests)/[\w/]+(?:\.py)?)", text)
-    scripts = scripts or re.findall(r"`make (\w+)", text)
-    assert scripts, f"{page.name} names no script"
-    for script in scripts:
-        assert (ROOT / script).exists() or script == "bench", f"{page.name}: there is no {script}"
 
 
 def test_every_measurement_is_listed() -> None:
