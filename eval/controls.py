@@ -18,12 +18,6 @@ def permuted(vectors: Vectors, *, seed: int = 1) -> KeyedVectors:
     Rows are sorted by falling frequency; they are permuted within bins of ranks 1, 2-3, 4-7, 8-15, ... so
     that frequency, norm and the distribution of the vectors stay as they are. What a task still finds comes
     not from the words' vectors but from frequency, norm, or the identity of the words.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-        The most frequent word first.
-    seed : int
     """
     rng = np.random.default_rng([seed, 0x5EED])
     n_words = len(vectors.index_to_key)

@@ -51,11 +51,6 @@ ESCAPES = {
 class WithNgrams:
     """Vectors of a model with n-grams; unknown words of a task get a row computed from their n-grams.
 
-    Parameters
-    ----------
-    vectors : KeyedVectors
-        Vectors with ``ngrams``.
-
     Attributes
     ----------
     vectors, index_to_key, key_to_index, counts, metadata
@@ -103,22 +98,6 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     A word is looked up as it is written and, if that has no vector, in lower case. One of ``ESCAPES`` is then
     looked up as the sign that it means. Words that a model builds from n-grams get a row (see
     ``WithNgrams``), unless only the first rows count.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    words : sequence of str
-    first : int, optional
-        Only the first ``first`` rows count as known.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), int64
-
-    Raises
-    ------
-    DataError
-        The vector of one of the words has NaN or infinity in it.
     """
     if first is None and isinstance(vectors, WithNgrams):
         vectors.add(words)
@@ -149,11 +128,6 @@ def types_of(
     """Return the rows of the words of a text, each once, and which of them each word has.
 
     Words without a vector have the number after the last row.
-
-    Raises
-    ------
-    UncoveredError
-        No word has a vector; ``name`` names the text.
     """
     words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     rows = rows_of(vectors, words)
@@ -178,14 +152,7 @@ def in_known_forms(vectors: Vectors, sentences: Sequence[Sequence[str]]) -> list
 
 
 def vocabulary_digest(vectors: Vectors, stop: int | None = None) -> str:
-    """Return 16 hexadecimal digits that are the same for equal sets of words in any order.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    stop : int, optional
-        Digest only the first ``stop`` words.
-    """
+    """Return 16 hexadecimal digits that are the same for equal sets of words in any order."""
     digest = hashlib.sha256()
     for word in sorted(vectors.index_to_key[:stop]):
         digest.update(word.encode("utf-8", "surrogatepass") + b"\n")
@@ -201,15 +168,6 @@ def unit_rows(vectors: Vectors, rows: np.ndarray) -> np.ndarray:
 
 
 def with_phrases(vectors: Vectors, sentences: Sequence[Sequence[str]], joiner: str) -> list[list[str]]:
-    """Return sentences in which words are joined to phrases of the vectors (Zeng 2019, section 4.1.1).
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    sentences : sequence of lists of str
-        Words are looked up as in ``rows_of``.
-    joiner : str
-        The character between the words of a phrase.
-    """
+    """Return sentences in which words are joined to phrases of the vectors (Zeng 2019, section 4.1.1)."""
     dictionary = PhraseDictionary(vectors.key_to_index, joiner)
     return [dictionary.segment(sentence) for sentence in in_known_forms(vectors, sentences)]

@@ -294,13 +294,7 @@ def known(column: np.ndarray) -> np.ndarray:
 
 
 def digest_of(*columns: Iterable[Any]) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 of a data set's items.
-
-    Parameters
-    ----------
-    *columns : iterable
-        Texts, numbers or lists of them; their order matters.
-    """
+    """Return 16 hexadecimal digits of the SHA-256 of a data set's items."""
     digest = hashlib.sha256()
     for column in columns:
         for entry in column:
@@ -400,15 +394,7 @@ def report_rows(reports: Sequence[Report]) -> list[tuple[str, ...]]:
 
 
 def aligned(lines: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """Return rows of cells as text with aligned columns; the first row is the head.
-
-    Parameters
-    ----------
-    lines : sequence of sequence of str
-        Rows of cells, all of the same length.
-    right : iterable of int
-        Columns aligned on the right.
-    """
+    """Return rows of cells as text with aligned columns; the first row is the head."""
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     flush = set(right)
     text = [

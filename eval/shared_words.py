@@ -34,14 +34,7 @@ def common_words(vocabularies: Iterable[Sequence[str]]) -> list[str]:
 
 
 def cut_to(vectors: Vectors, words: Sequence[str]) -> Vectors:
-    """Return the vectors of some words, in the order given; the vectors themselves if nothing would change.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    words : sequence of str
-        Words to keep; all of them must have vectors.
-    """
+    """Return the vectors of some words, in this order; the vectors themselves if nothing would change."""
     if vectors.index_to_key == words:
         return vectors
     index = vectors.key_to_index

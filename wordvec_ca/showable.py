@@ -43,16 +43,7 @@ def showable_name(name: str) -> str:
 
 
 def showable(text: str, sources: Iterable[str] = ()) -> str:
-    """Return a message without the secrets of the URLs in it.
-
-    Parameters
-    ----------
-    text : str
-        The text to show.
-    sources : iterable of str
-        Names of sources in the message. Their secrets are removed also where they occur outside a URL, as in
-        messages of other libraries.
-    """
+    """Return a message without the secrets of the URLs in it."""
     for source in sources:
         shown = showable_name(source)
         if shown != source:

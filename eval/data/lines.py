@@ -18,11 +18,6 @@ def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
 
     ``\n``, ``\r\n`` and ``\r`` end a line; a byte order mark at the start is dropped. Other characters
     that Unicode calls line ends (U+0085, U+2028) stay in the line.
-
-    Raises
-    ------
-    DataError
-        There is no such file, it is empty, or a line is not UTF-8, has a NUL byte or is longer than 10 MB.
     """
     check_readable_again(path)
     if not Path(path).is_file():
@@ -56,18 +51,7 @@ def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
 
 
 def malformed(path: str | os.PathLike[str], number: int, found: str, expected: str) -> DataError:
-    """Return the error for one line.
-
-    Parameters
-    ----------
-    path : path-like
-    number : int
-        Number of the line, from 1.
-    found : str
-        What the line contains.
-    expected : str
-        What the line should contain, or what the user should do.
-    """
+    """Return the error for one line."""
     return DataError(f"{path}, line {number}: {found}; {expected}")
 
 

@@ -91,13 +91,7 @@ def tokenised(text: str) -> list[str]:
 
 
 def read_labelled(path: str | os.PathLike[str]) -> LabelledSentences:
-    """Read ``label TAB text`` lines, split with ``tokenised``; blank lines are ignored.
-
-    Raises
-    ------
-    DataError
-        A line has no tab, an empty label or no word; there are fewer than two classes.
-    """
+    """Read ``label TAB text`` lines, split with ``tokenised``; blank lines are ignored."""
     labels, sentences = [], []
     for number, line in numbered_lines(path):
         if not line.strip():
@@ -118,13 +112,7 @@ def read_labelled(path: str | os.PathLike[str]) -> LabelledSentences:
 
 
 def read_reviews(paths: Mapping[str, Path]) -> LabelledSentences:
-    """Read texts from one file for each class, ``... TAB text``: the reviews of IMDB.
-
-    Raises
-    ------
-    DataError
-        There are fewer than two classes, or a line has no word.
-    """
+    """Read texts from one file for each class, ``... TAB text``: the reviews of IMDB."""
     if len(paths) < 2:
         raise DataError(f"{next(iter(paths.values()))}: one class; a classifier needs at least two")
     labels, sentences = [], []
@@ -145,20 +133,7 @@ def read_texts(path: str | os.PathLike[str]) -> LabelledSentences:
 
 
 def read_sst_trees(path: str | os.PathLike[str], *, binary: bool = True) -> LabelledSentences:
-    """Read sentences of the Stanford Sentiment Treebank, ``(3 (2 It) (4 ...))``, one tree a line.
-
-    Parameters
-    ----------
-    path : path-like
-    binary : bool
-        0 and 1 become "0", 3 and 4 become "1", and neutral sentences (2) are left out and counted; else the
-        labels are "0" to "4".
-
-    Raises
-    ------
-    DataError
-        Brackets do not match, a label is not 0 to 4, a tree has no word.
-    """
+    """Read sentences of the Stanford Sentiment Treebank, ``(3 (2 It) (4 ...))``, one tree a line."""
     labels, sentences, neutral = [], [], 0
     for number, line in numbered_lines(path):
         if not line.strip():
@@ -209,12 +184,6 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> SentencePairs:
     The columns are ``score TAB sentence TAB sentence``, or those of SICK's distribution (its header names
     them), or those of the STS benchmark (genre, file, year, number, score, sentence, sentence). Further
     columns and blank lines are ignored; pairs with an empty score are left out and counted.
-
-    Raises
-    ------
-    DataError
-        A line has too few columns, a score that is not a finite number, or a sentence without a word; there
-        are fewer than two pairs.
     """
     scores, first, second, unscored = [], [], [], 0
     at = (0, 1, 2)

@@ -28,13 +28,7 @@ class Sequences:
 
 
 def read_sequences(path: str | os.PathLike[str]) -> Iterator[list[str]]:
-    """Yield the items of each line: tokens between white space, or a JSON list of strings or whole numbers.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or a line is a list of something else.
-    """
+    """Yield the items of each line: tokens between white space, or a JSON list of strings or integers."""
     for number, line in numbered_lines(path):
         if not line.lstrip().startswith("["):
             yield line.split()

@@ -118,11 +118,6 @@ def read_categories(path: str | os.PathLike[str]) -> WordCategories:
 
     Words of several classes are left out and counted (Battig and Montague 1969 have "orange" as a fruit and
     as a colour).
-
-    Raises
-    ------
-    DataError
-        A line does not have two columns, or there are fewer than two classes.
     """
     classes_of: dict[str, list[str]] = {}
     repeated = 0
@@ -151,12 +146,6 @@ def read_analogies(path: str | os.PathLike[str]) -> Analogies:
 
     ``: name`` starts a section; other lines hold four words separated by blanks or tabs. Blank lines and
     lines starting with ``#`` are ignored.
-
-    Raises
-    ------
-    DataError
-        A question comes before the first section or does not have four words; a section has no name; there
-        are no questions.
     """
     sections: list[str] = []
     questions: list[tuple[int, str, str, str, str]] = []

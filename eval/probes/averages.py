@@ -13,23 +13,7 @@ from wordvec_ca.eval.lookup import Vectors, rows_of
 def averages(
     vectors: Vectors, sentences: Sequence[Sequence[str]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Average the vectors of each sentence's words; a repeated word counts each time.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    sentences : sequence of sequence of str
-        Tokens.
-
-    Returns
-    -------
-    means : ndarray of shape (n_sentences, vector_size), float32
-        Zero where no word has a vector.
-    known : ndarray of shape (n_sentences,), int64
-        Words with a vector.
-    lengths : ndarray of shape (n_sentences,), int64
-        Words.
-    """
+    """Average the vectors of each sentence's words; a repeated word counts each time."""
     words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     rows = rows_of(vectors, words)
     used, column = np.unique(rows, return_inverse=True)

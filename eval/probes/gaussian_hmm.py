@@ -62,14 +62,6 @@ def k_means_plus_plus(
 
     Arthur and Vassilvitskii 2007: each further mean is the vector of a token drawn with a probability
     proportional to its squared distance to the nearest mean so far.
-
-    Parameters
-    ----------
-    text : EncodedText
-    n_states : int
-    variance : float
-        Variance of the Gaussians.
-    rng : numpy.random.Generator
     """
     counts = np.bincount(text.tokens, minlength=len(text.vectors) + 1)[:-1].astype(np.float64)
     vectors = text.vectors
@@ -93,25 +85,7 @@ def k_means_plus_plus(
 def train(
     model: GaussianHMM, text: EncodedText, *, iterations: int = 50, tolerance: float = 1e-4
 ) -> tuple[GaussianHMM, list[float]]:
-    """Raise the likelihood of the text by expectation maximisation.
-
-    Parameters
-    ----------
-    model : GaussianHMM
-        The model to start from; it is not changed.
-    text : EncodedText
-    iterations : int
-        Largest number of iterations.
-    tolerance : float
-        Stop when an iteration gains less log-likelihood than this per token (nats). Not relative to the
-        log-likelihood, which has an arbitrary constant: the unit of the vectors.
-
-    Returns
-    -------
-    model : GaussianHMM
-    likelihoods : list of float
-        Log-likelihood before each step and of the returned model. It does not fall, as EM never lowers it.
-    """
+    """Raise the likelihood of the text by expectation maximisation."""
     likelihoods: list[float] = []
     blocks = list(_blocks(text))
     for _ in range(iterations):

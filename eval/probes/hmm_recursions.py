@@ -38,36 +38,6 @@ def expectations(
 
     The sentences advance together, the longest first: their first tokens come first, then their second
     tokens, and so on, so that a step of all of them is one matrix product over neighbouring rows.
-
-    Parameters
-    ----------
-    start : ndarray of shape (n_states,), float64
-        Probability of the first state.
-    transition : ndarray of shape (n_states, n_states), float64
-        From the row's to the column's state.
-    emission : ndarray of shape (n_types, n_states), float64
-        Probability (density) of a type in each state, divided by the largest of them.
-    shift : ndarray of shape (n_types,), float64
-        Logarithm of what ``emission`` was divided by.
-    tokens : ndarray of shape (n_tokens,), int32
-        By place in the sentence, then by sentence; sentences in the order of falling length.
-    steps : ndarray of shape (longest + 1,), int64
-        Where the tokens of each place start in ``tokens``.
-    forward : ndarray of shape (n_tokens, n_states), float64, output
-        ``P(state_t | tokens up to t)``.
-    weights : ndarray of shape (n_tokens, n_states), float64, output
-        ``emission_t backward_t / P(token_t | tokens before t)``; undefined for first tokens.
-    of_first : ndarray of shape (n_states,), float64, added to
-        Expected number of sentences that start in each state.
-    of_type : ndarray of shape (n_types, n_states), float64, added to
-        Expected number of times that a state emitted a type.
-    of_pair : ndarray of shape (n_states, n_states), float64, added to
-        Expected number of transitions, each divided by its probability.
-
-    Returns
-    -------
-    float
-        Sum over the sentences of ``ln P(tokens)``.
     """
     n_states = len(start)
     inverse = np.empty(len(tokens))
@@ -124,18 +94,7 @@ def best_states(
     offsets: np.ndarray,
     states: np.ndarray,
 ) -> None:
-    """Find the most probable sequence of states of each sentence (Viterbi); the lowest state wins a tie.
-
-    Parameters
-    ----------
-    log_start : ndarray of shape (n_states,), float64
-    log_transition : ndarray of shape (n_states, n_states), float64
-    log_emission : ndarray of shape (n_types, n_states), float64
-        Up to a constant per type.
-    tokens, offsets
-        As for ``expectations``.
-    states : ndarray of shape (n_tokens,), int32, output
-    """
+    """Find the most probable sequence of states of each sentence (Viterbi); the lowest state wins a tie."""
     n_states = len(log_start)
     longest = 0
     for s in range(len(offsets) - 1):

@@ -21,24 +21,7 @@ def fit(
     steps: int = 200,
     start: LogisticRegression | None = None,
 ) -> LogisticRegression:
-    """Fit a classifier.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_examples, n_features), float32
-    classes : ndarray of shape (n_examples,), int
-    C : float
-        Inverse strength of the penalty on the sum of losses.
-    steps : int
-        Largest number of L-BFGS iterations. A protocol may stop early, so this is not a cause for a warning.
-    start : LogisticRegression, optional
-        A classifier of the same classes that this function returned. It is fitted further, from its weights.
-
-    Raises
-    ------
-    DataError
-        All examples have the same class.
-    """
+    """Fit a classifier."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 

@@ -7,16 +7,7 @@ from scipy.special import xlogy
 
 
 def contingency(classes: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """Count items per class and cluster.
-
-    Parameters
-    ----------
-    classes, clusters : ndarray of shape (n_items,), non-negative whole numbers
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_clusters), int64
-    """
+    """Count items per class and cluster."""
     n_classes = int(classes.max()) + 1 if len(classes) else 0
     n_clusters = int(clusters.max()) + 1 if len(clusters) else 0
     cells = classes.astype(np.int64) * n_clusters + clusters.astype(np.int64)
@@ -42,11 +33,6 @@ def v_measure_of(table: np.ndarray) -> float:
 
     ``h = 1 - H(class | cluster) / H(class)``, ``c = 1 - H(cluster | class) / H(cluster)``,
     ``V = 2hc / (h + c)``; h or c is 1 where its entropy is zero. NaN for an empty table.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_classes, n_clusters)
-        Counts or weights.
 
     References
     ----------

@@ -25,21 +25,7 @@ import numpy as np
 
 
 def standard_error_of_mean(values: np.ndarray, units: np.ndarray) -> tuple[float, int]:
-    """Return the standard error of a mean over crossed units, and how many units there are.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_items,)
-    units : ndarray of shape (n_items, 2), integers
-        The two units of each item, in any order.
-
-    Returns
-    -------
-    error : float
-        At least that of independent items, since with few units the estimated variance can be too small, even
-        below zero (Cameron, Gelbach and Miller 2011, §2.3). NaN with fewer than two units.
-    n_units : int
-    """
+    """Return the standard error of a mean over crossed units, and how many units there are."""
     n_items = len(values)
     distinct, unit = np.unique(units, return_inverse=True)
     n_units = len(distinct)

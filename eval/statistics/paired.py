@@ -98,24 +98,7 @@ def paired_difference(
     comparisons: int = 1,
     level: float = 0.05,
 ) -> PairedDifference:
-    """Compare two models on the same items.
-
-    Parameters
-    ----------
-    statistic : str
-        Name in ``resampling.STATISTICS``.
-    first, second : sequence of ndarray of shape (n_items,) or (n_items, n_searches)
-        The columns of each model.
-    units : ndarray of shape (n_items,) or (n_items, 2), optional
-        Items with the same number depend on each other. With two columns each item depends on two units.
-    seed : int
-    resamples : int
-        Subsamples for statistics that are not means.
-    comparisons : int
-        Number of comparisons that are adjusted together; more comparisons need more sign flips.
-    level : float
-        Level of the adjusted test.
-    """
+    """Compare two models on the same items."""
     before, after = evaluate_statistic(statistic, first), evaluate_statistic(statistic, second)
     n_units = len(first[0]) if units is None else len(np.unique(units))
     if math.isnan(after - before) or n_units < 2:
@@ -157,18 +140,7 @@ def interval_of_searches(
     seed: int,
     resamples: int = 1000,
 ) -> tuple[float, float]:
-    """Return the 95 % interval of the mean over several searches, over items and searches.
-
-    Parameters
-    ----------
-    statistic : str
-        Name in ``resampling.STATISTICS``.
-    columns : sequence of ndarray of shape (n_items,) or (n_items, n_searches)
-    units : ndarray of shape (n_items,) or None
-        Items with the same number depend on each other.
-    seed, resamples : int
-        Seed and number of the subsamples.
-    """
+    """Return the 95 % interval of the mean over several searches, over items and searches."""
     variance, n_units = _variance_over_items(statistic, [columns], units, seed, resamples)
     figures = figures_of_searches(statistic, columns)
     parts = [(variance, n_units - 1), (variance_of_mean(figures), len(figures) - 1)]

@@ -148,17 +148,6 @@ def interval(
     items, and repeated items always agree with each other, so measures of agreement between clusters and
     classes are larger in nearly all replicates than on the items themselves. For them the replicates are
     first shifted so that their mean is the value, and the interval is kept within 0 and 1.
-
-    Parameters
-    ----------
-    statistic : str
-        Name in ``STATISTICS``.
-    value : float
-        The statistic of the items themselves.
-    replicates : ndarray of shape (resamples,), float64
-        What ``bootstrap`` returned.
-    level : float
-        Share of the replicates inside the interval.
     """
     replicates = replicates[~np.isnan(replicates)]
     if len(replicates) == 0 or np.isnan(value):
@@ -177,15 +166,6 @@ def sign_flips(
     Under the null hypothesis the two models are exchangeable on each unit, so the sign of each unit's summed
     difference is random. If there are no more than ``flips`` patterns of signs, all are counted; otherwise
     random ones are, and p is at least ``1 / (flips + 1)`` (Phipson and Smyth 2010).
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_items,)
-    units : ndarray of shape (n_items,), optional
-        Items with the same number get the same sign.
-    seed : int
-    flips : int
-        Number of random sign patterns.
     """
     sums: np.ndarray = differences.astype(np.float64)
     if units is not None:

@@ -35,11 +35,6 @@ def variance_of_mean(figures: Sequence[float]) -> float:
 def degrees_of_freedom(parts: Sequence[tuple[float, int]]) -> float:
     """Return the degrees of freedom of a sum of estimated variances (Satterthwaite 1946).
 
-    Parameters
-    ----------
-    parts : sequence of (float, int)
-        Each variance with its degrees of freedom.
-
     Examples
     --------
     >>> degrees_of_freedom([(1.0, 10), (0.0, 3)])

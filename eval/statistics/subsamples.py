@@ -55,28 +55,7 @@ def subsampled(
     seed: int,
     resamples: int = 1000,
 ) -> tuple[np.ndarray, float]:
-    """Compute a statistic on subsamples of the items.
-
-    Parameters
-    ----------
-    statistic : str
-        Name in ``resampling.STATISTICS``.
-    columns : sequence of ndarray of shape (n_items,) or (n_items, n_searches)
-        The arguments of the statistic; with several searches, the mean over them is computed.
-    units : ndarray of shape (n_items,), optional
-        Items with the same number are left out together; without it each item is left out alone.
-    seed : int
-        Two models with the same seed, units and resamples get the same subsamples, so they can be paired.
-    resamples : int
-        Number of subsamples.
-
-    Returns
-    -------
-    values : ndarray of shape (resamples,), float64
-        Empty if there are fewer than two units.
-    scale : float
-        ``sqrt((n - d) / d)``; the standard error is this times the standard deviation of ``values``.
-    """
+    """Compute a statistic on subsamples of the items."""
     unit = np.arange(len(columns[0])) if units is None else np.unique(units, return_inverse=True)[1]
     n = int(unit.max()) + 1 if len(unit) else 0
     if n < 2:

@@ -27,24 +27,6 @@ def evaluate(
 ) -> Report:
     """Answer analogy questions.
 
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    data : Analogies
-    seed : int
-        Written into the report; nothing here is random.
-    restrict_vocab : int or None
-        Use only the first ``restrict_vocab`` words, in questions and answers; None for all.
-    workers : int
-        Threads.
-
-    Returns
-    -------
-    Report
-        Accuracy over the questions whose four words have vectors: ``3cosadd``, ``3cosmul``; ``3cosadd-all``
-        counts the other questions as wrong; ``semantic`` and ``syntactic`` are 3CosAdd over the sections
-        whose name does not, or does, start with "gram". Accuracy per section is in ``details``.
-
     Notes
     -----
     The cosines between the few hundred different words of the questions and a block of the vocabulary are one

@@ -21,19 +21,6 @@ def best_answers(
     ``p = (1 + cos) / 2``. The words of a question are not answers to it. Where two words score the same, the
     one with the lower row wins.
 
-    Parameters
-    ----------
-    cosines : ndarray of shape (n_question_words, n_block), float32
-        Between the words of all questions and the words of the block, without NaN.
-    terms : ndarray of shape (n_questions, 3, 2), int32
-        For a, b and c of each question: row in ``cosines`` and row in the vocabulary.
-    first : int
-        Row in the vocabulary of the first word of the block.
-    scores : ndarray of shape (2, n_questions), float32, updated in place
-        Best score so far by 3CosAdd and by 3CosMul; start at ``LOWEST``.
-    answers : ndarray of shape (2, n_questions), int32, updated in place
-        Row in the vocabulary of the best answer so far; start at -1.
-
     References
     ----------
     Levy and Goldberg 2014, "Linguistic Regularities in Sparse and Explicit Word Representations", eq. 3, 4.

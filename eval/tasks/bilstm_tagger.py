@@ -15,14 +15,6 @@ BATCH = 100
 class BiLSTMTagger(nn.Module):
     """Word vectors, one bidirectional LSTM, ``tanh(W [forward; backward] + b)``, softmax over the tags.
 
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, vector_size), float32
-        Initial word vectors; training changes them. Row 0 is the vector of unknown words.
-    n_tags : int
-    n_hidden : int
-        Size of the LSTM's state in each direction.
-
     Notes
     -----
     Tags depend only on the LSTM's states: there is no CRF. A sentence is read with a learned vector
@@ -46,19 +38,7 @@ class BiLSTMTagger(nn.Module):
         self.tags = nn.Linear(n_hidden, n_tags)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Return the scores of the tags.
-
-        Parameters
-        ----------
-        words : Tensor of shape (n_sentences, longest), int64
-            Rows of the vectors; what is beyond a sentence's length is not read.
-        lengths : Tensor of shape (n_sentences,), int64
-
-        Returns
-        -------
-        Tensor of shape (n_tokens, n_tags)
-            Sentence after sentence.
-        """
+        """Return the scores of the tags."""
         n, longest = words.shape
         framed = torch.full((n, longest + 2), self.end, dtype=torch.int64)
         framed[:, 0] = self.start
@@ -84,30 +64,7 @@ def fit_tagger(
     epochs: int = 20,
     progress: Callable[[str], None] = lambda line: None,
 ) -> tuple[BiLSTMTagger, list[float]]:
-    """Train by stochastic gradient descent and keep the parameters of the best epoch on dev.
-
-    Parameters
-    ----------
-    tagger : BiLSTMTagger
-        Changed in place.
-    sentences, tags : sequence of ndarray of int64
-        Rows of the words, and numbers of their tags, sentence by sentence.
-    dev_sentences, dev_tags
-        Sentences and tags on which the best epoch is chosen.
-    rare : ndarray of shape (n_words,), bool
-        Words that are read as unknown half of the time in training.
-    seed : int
-        Seed of the order and of the unknown words.
-    epochs : int
-    progress : callable
-        Called with a line of text after each epoch.
-
-    Returns
-    -------
-    tagger : BiLSTMTagger
-    accuracies : list of float
-        Accuracy on dev after each epoch.
-    """
+    """Train by stochastic gradient descent and keep the parameters of the best epoch on dev."""
     generator = np.random.default_rng([seed, 0xB1])
     optimiser = torch.optim.SGD(tagger.parameters(), lr=0.3, momentum=0.95)
     loss_of = nn.CrossEntropyLoss()

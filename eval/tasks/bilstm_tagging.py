@@ -30,32 +30,6 @@ def evaluate(
     The protocol of the "POS" column of Ling et al. 2015, Table 1, as far as it is known: words are
     lower-cased, words that occur once in training are read as unknown half of the time, SGD with rate .3 and
     momentum .95 on 100 sentences, gradients clipped at 1, the epoch chosen on a tenth of the training set.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    data : TaggingData
-    seed : int
-        Seed of the network, the order, the choice of training sentences and the bootstrap.
-    sizes : tuple of int
-        Numbers of training sentences of a learning curve; the whole training set is always used too.
-    epochs : int
-    n_hidden : int
-        Size of the LSTM's state in each direction.
-    restarts : int
-        Networks trained from random weights of their own; figures are means over them.
-    progress : callable
-        Called with a line of text after each epoch.
-
-    Returns
-    -------
-    Report
-        ``accuracy``, and ``accuracy@SIZE`` of the curve.
-
-    Raises
-    ------
-    ImportError
-        PyTorch is not installed; the message says how to install it.
     """
     try:
         import torch  # noqa: F401

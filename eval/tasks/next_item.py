@@ -37,24 +37,7 @@ Scores = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 
 def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
-    """Propose the ten items that are nearest to the last one, at each step of the held-out sequences.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    data : Sequences
-    seed : int
-        Seed of the choice of sequences, if there are many, and of the bootstrap.
-
-    Returns
-    -------
-    Report
-        ``hit-rate@10``, ``mrr@10`` and ``ndcg@10`` over the steps whose two items have vectors; the hit rate
-        with the other steps as misses; the share of all items that are proposed at least once; and the hit
-        rates of baselines on the same steps and among the same items: the most popular ones, those that
-        followed the last item most often in the training sequences, and those that occurred within ten places
-        of it, in either direction (ties go to the more popular).
-    """
+    """Propose the ten items that are nearest to the last one, at each step of the held-out sequences."""
     started = time.perf_counter()
     sequence, steps = _steps(data, seed)
     if not steps:

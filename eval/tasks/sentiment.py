@@ -54,31 +54,6 @@ def evaluate(
     """Classify texts by L2-regularised logistic regression on the mean of their words' vectors.
 
     For a model of documents, the features are the vectors that it infers.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    data : ClassificationData
-    seed : int
-        Seed of the folds and of the bootstrap.
-    folds : int
-        Number of folds of the cross-validation. Equal texts are in the same fold.
-    grid : tuple of float
-        Values of C; if several are equally accurate, the smallest is taken.
-    phrases : str, optional
-        Character that joins the words of a phrase; words of texts are joined to phrases of the vectors.
-    infer : callable, optional
-        For a model of documents: infers the vectors of texts.
-
-    Returns
-    -------
-    Report
-        ``accuracy``. ``details`` has the chosen C and the accuracy of always giving the most frequent class.
-
-    Raises
-    ------
-    DataError
-        A class of dev or test is missing from train; there are fewer texts in a class than folds.
     """
     from threadpoolctl import threadpool_limits
 

@@ -81,37 +81,6 @@ def evaluate(
 
     A readout learns from the sentences of the background or, without one, for each set from both sides of its
     pairs. Word frequencies come from the vectors' own counts or, without counts, from the same sentences.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    data : SimilaritySets
-    seed : int
-        Seed of the bootstrap.
-    a : float
-        Constant of SIF.
-    readouts : sequence of str or mapping of str to dict, optional
-        Names in ``READOUTS`` and ``OF_ATTENTION``, or a mapping of other names to the parameters of a
-        ``SentenceVectorizer``; the first is the headline. By default all that these vectors can be read with.
-    method : str, optional
-        The readout that is the headline, in place of the first.
-    phrases : str, optional
-        Join words to phrases of the vectors; this character is between the words of a phrase.
-    infer : callable, optional
-        For a model of documents: infers the vectors of texts, for one more readout, ``infer``, which is then
-        the first.
-
-    Returns
-    -------
-    Report
-        For each readout, the mean over the sets of Pearson's correlation, without pooling. If there are
-        several sets, each also has a metric ``READOUT SET`` for the headline; other readouts are in
-        ``details``.
-
-    Raises
-    ------
-    DataError
-        A readout needs attention weights, which the vectors do not carry.
     """
     started = time.perf_counter()
     settings = dict(readouts) if isinstance(readouts, Mapping) else READOUTS | OF_ATTENTION

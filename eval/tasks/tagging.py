@@ -48,30 +48,6 @@ def evaluate(
 
     The classifier sees nothing else: no spelling, and of a word without a vector only that it has none. So
     the task measures what the vectors know about syntax, and not how well text can be tagged.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    data : TaggingData
-    seed : int
-        Seed of the choice of training sentences for the curve, and of the bootstrap.
-    sizes : tuple of int
-        Numbers of training sentences of the curve; numbers above the corpus's size are skipped. The whole
-        training set is always used too.
-    reach : int
-        Neighbours on each side.
-    C : float
-        Inverse strength of the L2 penalty on the sum of losses.
-    steps : int
-        Number of steps of L-BFGS, from zero. The protocol stops early on purpose.
-    progress : callable
-        Called with a line of text after each size.
-
-    Returns
-    -------
-    Report
-        ``accuracy`` with all training sentences, ``accuracy-unseen`` over the words that do not occur in
-        them, ``accuracy@500`` and so on of the curve.
     """
     from threadpoolctl import threadpool_limits
 

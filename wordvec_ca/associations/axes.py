@@ -96,22 +96,7 @@ class Projections(list[Projection]):
 
 
 def direction(first: np.ndarray, second: np.ndarray, method: Method = "differences") -> np.ndarray:
-    """Return the axis from the first poles to the second, of length 1.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_pairs, vector_size)
-        Vectors of length 1.
-    method : {"differences", "means", "pca"}
-        "differences": mean of the pairs' differences (Kozlowski, Taddy and Evans 2019). "means": difference
-        between the mean of the second poles and that of the first, each scaled to length 1. "pca": first
-        principal component of the poles minus the middle of each pair (Bolukbasi et al. 2016), with the sign
-        of the mean difference.
-
-    Returns
-    -------
-    ndarray of shape (vector_size,), float64
-    """
+    """Return the axis from the first poles to the second, of length 1."""
     differences = second - first
     if method == "means":
         found = units(second.mean(axis=0)) - units(first.mean(axis=0))

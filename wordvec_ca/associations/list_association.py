@@ -287,12 +287,6 @@ def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> flo
     """Return WEAT's own two-sided p-value: how often words assigned at random to A and B differ as much.
 
     All partitions are counted if there are no more than ``EXACT``.
-
-    Parameters
-    ----------
-    a, b : ndarray
-        Leanings of the words of each list.
-    rng : numpy.random.Generator
     """
     both, n = np.concatenate([a, b]), len(a)
     total = both.sum()

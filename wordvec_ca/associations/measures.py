@@ -44,18 +44,7 @@ def units(vectors: np.ndarray) -> np.ndarray:
 
 
 def leanings(vectors: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return how much nearer each word is to the attributes X than to Y: s(w, X, Y) of WEAT.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, vector_size)
-    x, y : ndarray of rows
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float64
-        Mean cosine with X minus mean cosine with Y.
-    """
+    """Return how much nearer each word is to the attributes X than to Y: s(w, X, Y) of WEAT."""
     direction = units(vectors[x]).mean(axis=0) - units(vectors[y]).mean(axis=0)
     return np.asarray(units(vectors) @ direction)
 

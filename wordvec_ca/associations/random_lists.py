@@ -44,14 +44,7 @@ def of_like_frequency(row: int, n_words: int, least: int = LEAST) -> np.ndarray:
 
 
 def coherence(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the mean cosine between the words of a list, or of each of several lists; 0 for one word.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_words, vector_size)
-        Vectors of length 1.
-    rows : ndarray of shape (..., n)
-    """
+    """Return the mean cosine between the words of a list, or of each of several lists; 0 for one word."""
     n = rows.shape[-1]
     if n < 2:
         return np.zeros(rows.shape[:-1])
@@ -62,19 +55,7 @@ def coherence(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int) -> list[np.ndarray]:
-    """Return, for each word of a list, the rows of words of similar frequency, without ``left_out``.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,), int64
-    left_out : ndarray of int64
-    n_words : int
-
-    Raises
-    ------
-    DataError
-        Fewer words remain than the list has.
-    """
+    """Return, for each word of a list, the rows of words of similar frequency, without ``left_out``."""
     others = np.setdiff1d(np.arange(n_words), left_out)
     if len(others) < len(rows):
         raise DataError(
@@ -88,19 +69,7 @@ def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int) -> list[np.n
 
 
 class RandomLists:
-    """Draws lists like a given one.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_words, vector_size), float32
-        Vectors of length 1.
-    rows : ndarray of shape (n,), int64
-        The list.
-    pools : list of ndarray
-        For each word of the list, the rows from which its replacement is drawn, in ascending order; at least
-        as many as the list has words.
-    rng : numpy.random.Generator
-    """
+    """Draws lists like a given one."""
 
     def __init__(
         self, directions: np.ndarray, rows: np.ndarray, pools: list[np.ndarray], rng: np.random.Generator
@@ -115,12 +84,7 @@ class RandomLists:
         self._share = float(np.exp(np.interp(self.wanted, rising, np.log(shares[::FITTED]))))
 
     def draw(self, n_lists: int) -> np.ndarray:
-        """Return random lists whose words are as similar to each other as those of the given list.
-
-        Returns
-        -------
-        ndarray of shape (n_lists, n), int64
-        """
+        """Return random lists whose words are as similar to each other as those of the given list."""
         lists, off = np.empty((0, len(self._pools)), np.int64), np.empty(0)
         for _ in range(ROUNDS):
             # Some lists are drawn from fewer words, some from more, since single lists vary about their mean.
@@ -135,13 +99,7 @@ class RandomLists:
         return lists[order[:n_lists]]
 
     def _drawn(self, shares: np.ndarray) -> np.ndarray:
-        """Return lists of a random word and other words that are drawn from those nearest to it.
-
-        Parameters
-        ----------
-        shares : ndarray of shape (n_lists,)
-            Words are drawn from this share of the words of similar frequency, the nearest; 1 means all.
-        """
+        """Return lists of a random word and other words that are drawn from those nearest to it."""
         n_lists, n_places = len(shares), len(self._pools)
         lists = np.full((n_lists, n_places), -1, np.int64)
         first = self._rng.integers(0, n_places, n_lists)

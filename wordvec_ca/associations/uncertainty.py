@@ -13,10 +13,6 @@ from wordvec_ca.vectors import LEVEL, WIDENING
 def jackknife_variance(without_one: np.ndarray) -> float:
     """Return the variance of a figure over independent words, from the figures with one word left out.
 
-    Parameters
-    ----------
-    without_one : ndarray of shape (n,) or (n, n_figures)
-
     References
     ----------
     Efron and Stein 1981, "The Jackknife Estimate of Variance" (Annals of Statistics 9).
@@ -32,21 +28,6 @@ def crossed_interval(
     """Return the interval in which the figure would be for other words of the same kind and other text.
 
     The variances over words and over models are added, with degrees of freedom after Satterthwaite 1946.
-
-    Parameters
-    ----------
-    value : float
-    variance : float
-        Variance over words; NaN if unknown.
-    degrees : int
-        Degrees of freedom of that variance.
-    of_models : sequence of float
-        The figure in each resampled model; empty if there are no such models.
-
-    Returns
-    -------
-    low, high : float
-        NaN if both variances are unknown.
     """
     from scipy.special import stdtrit
 

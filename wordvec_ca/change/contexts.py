@@ -67,21 +67,7 @@ class Differences(NamedTuple):
 
 
 class Contexts:
-    """The contexts of each word, document by document.
-
-    Parameters
-    ----------
-    tokens : ndarray of shape (n_tokens,), int32
-        The text: each word as its row in ``directions``, and -1 at the end of each line.
-    directions : ndarray of shape (n_words, vector_size), float32
-        Vectors of unit length.
-    counts : ndarray of shape (n_words,)
-        Occurrences of each word in all texts.
-    window : int
-        Number of words on each side; nearer words weigh more, as in training.
-    groups : ndarray of shape (n_lines,), int, optional
-        The document of each line; by default each line is a document. No window crosses the end of a line.
-    """
+    """The contexts of each word, document by document."""
 
     def __init__(
         self,
@@ -117,27 +103,7 @@ class Contexts:
         threads: int = 1,
         done: Callable[[int], None] = lambda n: None,
     ) -> Differences:
-        """Compare the contexts of words between texts.
-
-        Parameters
-        ----------
-        labelling : LabelPermutations
-            The text of each document.
-        rows : ndarray of shape (n,)
-            The words to compare.
-        permutations : int
-            Number of permutations.
-        seed : int
-            Seed of the permutations; the result for a word does not depend on other words.
-        threads : int
-            Number of threads; the result does not depend on it.
-        done : callable, optional
-            Receives the number of words compared since the last call.
-
-        Returns
-        -------
-        Differences
-        """
+        """Compare the contexts of words between texts."""
         n_pairs = labelling.n_texts * (labelling.n_texts - 1) // 2
         found = Differences(
             np.full((n_pairs, len(rows)), np.nan),
@@ -292,15 +258,6 @@ class Contexts:
         """Return the standard error of the mean distance, from the spread over lines (delta method).
 
         Identical lines count as one observation.
-
-        Parameters
-        ----------
-        sums : ndarray of shape (n_documents, d + 1)
-        labels, lines : ndarray of shape (n_documents,)
-            Text of each document, and number of its line.
-        means : ndarray of shape (n_texts, d)
-            Mean contexts.
-        pairs : list of (int, int)
         """
         squares = (means**2).sum(axis=1)
         slopes = np.zeros(means.shape)  # derivatives of the mean distance by each mean context

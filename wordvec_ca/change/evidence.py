@@ -70,24 +70,7 @@ def examples(
     options: TextOptions,
     window: int,
 ) -> dict[str, tuple[Example, ...]]:
-    """Return example sentences of words: from each text a typical one and the one that differs most.
-
-    Parameters
-    ----------
-    texts : sequence of corpus or Documents
-        The compared texts; they are read once more.
-    words : sequence of str
-    context_vectors : mapping of str to ndarray of shape (vector_size,)
-        The vector of each word, multiplied by the word's weight.
-    options : TextOptions
-        How lines are split into tokens.
-    window : int
-
-    Returns
-    -------
-    dict of str to tuple of Example
-        The examples of each word; fewer if the lines of a text cannot be read again.
-    """
+    """Return example sentences of words: from each text a typical one and the one that differs most."""
     if options.phrases or not words:
         return {}
     found: dict[str, list[list[tuple[np.ndarray, str, int, list[str], int]]]] = {

@@ -22,13 +22,6 @@ SHARED = 0.1
 class LabelPermutations:
     """The text of each document (its label), and random permutations of these labels.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_documents,), int
-        The text of each document, from 0 on; each text has one.
-    lines : ndarray of shape (n_documents,), int
-        The number of each line, from 0 on; copies of a line have the same number.
-
     Attributes
     ----------
     n_texts : int
@@ -67,17 +60,6 @@ class LabelPermutations:
         Texts keep their sizes. If there are many lines, they are put into a random order once, and each
         permutation shifts the labels along it. Each shift is as likely as the actual texts, and needs no
         further random numbers.
-
-        Parameters
-        ----------
-        documents : ndarray of shape (n,)
-            Documents to permute, with either all copies of a line or none.
-        permutations : int
-        rng : Generator
-
-        Returns
-        -------
-        ndarray of shape (1 + permutations, n), unsigned integers
         """
         labels, lines = self.labels[documents], self.lines[documents]
         copies = self._copies[lines]
@@ -106,17 +88,6 @@ class LabelPermutations:
 
         The choice depends only on chance and on which texts contain a line, so each permutation is still as
         likely as the actual texts.
-
-        Parameters
-        ----------
-        documents : ndarray of shape (n,)
-        most : int
-            Approximate number of documents to keep.
-        rng : Generator
-
-        Returns
-        -------
-        ndarray of shape (n,), bool
         """
         if len(documents) <= most:
             return np.ones(len(documents), bool)
@@ -145,14 +116,7 @@ class LabelPermutations:
 
 
 def line_numbers(tokens: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Number the lines, from 0 on; copies of a line get the same number.
-
-    Parameters
-    ----------
-    tokens : ndarray of shape (n_tokens,), int32
-    lengths : ndarray of shape (n_lines,)
-        Number of tokens of each line.
-    """
+    """Number the lines, from 0 on; copies of a line get the same number."""
     seen: dict[int, int] = {}
     ends = np.cumsum(lengths).tolist()
     keys = (hash(tokens[start:end].tobytes()) for start, end in zip([0, *ends], ends, strict=False))

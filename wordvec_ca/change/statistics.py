@@ -48,21 +48,7 @@ class Moved(NamedTuple):
 
 @one_blas_thread
 def moved(first: np.ndarray, second: np.ndarray, *, pool: int = POOL, nearest: int = NEIGHBOURS) -> Moved:
-    """Measure how far words moved.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_words, vector_size), float32
-        `directions` of the same words, most frequent first.
-    pool : int
-        Neighbours are searched among this number of first words.
-    nearest : int
-        Number of neighbours; at most a tenth of the pool.
-
-    Returns
-    -------
-    Moved
-    """
+    """Measure how far words moved."""
     distance = 1 - robust_fit(first, second).cosines.astype(np.float64)
     pool = min(pool, len(first))
     nearest = max(1, min(nearest, pool // 10))
@@ -87,27 +73,13 @@ def _nearest(model: np.ndarray, rows: np.ndarray, pool: int, nearest: int) -> np
 
 
 def harmonic_mean_count(counts: np.ndarray) -> np.ndarray:
-    """Return the harmonic mean of each word's counts in the texts; the lowest count dominates it.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_texts, n_words)
-    """
+    """Return the harmonic mean of each word's counts in the texts; the lowest count dominates it."""
     mean: np.ndarray = len(counts) / (1 / np.maximum(counts, 0.5)).sum(axis=0)
     return mean
 
 
 def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.ndarray]:
-    """Return groups of words of similar frequency, as rows; the groups have about equal sizes.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_words,)
-    least : int
-        Smallest number of words of a group, if there are enough words.
-    most : int, optional
-        Largest number of groups.
-    """
+    """Return groups of words of similar frequency, as rows; the groups have about equal sizes."""
     order = np.argsort(counts, kind="stable")
     n_groups = min(len(order) // least, most or len(order))
     return [rows for rows in np.array_split(order, max(1, n_groups)) if len(rows)]
@@ -119,20 +91,6 @@ def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
     A single word has one null value for each permutation, too few for a small p. Words of similar frequency
     together have many null values, but do not all vary alike. So p is computed both ways, and the larger one
     is used; the other words refine p only for a word that exceeds all its own permutations.
-
-    Parameters
-    ----------
-    gaps : ndarray of shape (n_words, 1 + n_permutations)
-        A measure of each word, first in the actual texts, then in each permutation; nan is skipped.
-    counts : ndarray of shape (n_words,)
-        Occurrences of each word in the texts.
-    seed : int
-        Ties are broken at random.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        nan where the measure is.
     """
     known = np.flatnonzero(np.isfinite(gaps[:, 0]))
     luck = np.random.default_rng([seed, 0x74696573]).random(len(gaps))
@@ -167,13 +125,6 @@ def _deviations(differences: np.ndarray, squares: np.ndarray, n: int) -> np.ndar
 def smallest_p(counts: np.ndarray, known: np.ndarray, n_permutations: int) -> np.ndarray:
     """Return the smallest p that each word can have: its p if it exceeds all null values of words of similar
     frequency.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_words,)
-    known : ndarray of shape (n_words,), bool
-        Words that are judged.
-    n_permutations : int
     """
     found = np.full(len(counts), np.nan)
     rows = np.flatnonzero(known)
@@ -183,12 +134,7 @@ def smallest_p(counts: np.ndarray, known: np.ndarray, n_permutations: int) -> np
 
 
 def typical(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return, for each word, the median over words of similar frequency; nan is skipped, and stays nan.
-
-    Parameters
-    ----------
-    values, counts : ndarray of shape (n_words,)
-    """
+    """Return, for each word, the median over words of similar frequency; nan is skipped, and stays nan."""
     found = np.full(len(values), np.nan)
     known = np.flatnonzero(np.isfinite(values))
     for group in strata(counts[known], LIKE):
@@ -197,18 +143,7 @@ def typical(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return, for each word, the share of words of similar frequency whose value is smaller.
-
-    Parameters
-    ----------
-    values, counts : ndarray of shape (n_words,)
-        A measure, and the occurrences of each word in the texts; nan is skipped.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        From 0 to 1; nan where the measure is.
-    """
+    """Return, for each word, the share of words of similar frequency whose value is smaller."""
     from scipy.stats import rankdata
 
     known = np.flatnonzero(np.isfinite(values))
@@ -221,11 +156,6 @@ def ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def false_discovery_rate(p: np.ndarray) -> np.ndarray:
     """Return, for each p, the smallest rate of false discoveries at which it counts as a discovery.
     The method is that of Benjamini & Hochberg (1995).
-
-    Parameters
-    ----------
-    p : ndarray of shape (n,)
-        p-values; nan is left out, and stays nan in the result.
     """
     rate = np.full(len(p), np.nan)
     known = np.flatnonzero(np.isfinite(p))

@@ -152,15 +152,7 @@ def _share(value: float) -> float:
 
 
 class Slices:
-    """Texts, encoded once with one vocabulary, whose documents can be permuted.
-
-    Parameters
-    ----------
-    texts : sequence of corpus
-    config : ResolvedConfig
-    least : int
-        A word is judged if it has this many occurrences in each text.
-    """
+    """Texts, encoded once with one vocabulary, whose documents can be permuted."""
 
     def __init__(self, texts: Sequence[Corpus | Documents], config: ResolvedConfig, least: int) -> None:
         self.config = config

@@ -74,11 +74,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 class CommandFailure(Exception):
     """Wraps an exception so that click does not misread it: click takes `EOFError` for Ctrl-D, and any broken
     pipe for a closed standard output.
-
-    Parameters
-    ----------
-    error : Exception
-        The exception that the command raised.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -191,13 +186,7 @@ def _open_closed_streams() -> None:
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Run ``cawv``; exit 0 on success, 1 on bad data or failure, 2 on wrong usage, 130 on Ctrl-C.
-
-    Parameters
-    ----------
-    argv : list of str, optional
-        Arguments; by default those of the process.
-    """
+    """Run ``cawv``; exit 0 on success, 1 on bad data or failure, 2 on wrong usage, 130 on Ctrl-C."""
     _open_closed_streams()
     warnings.showwarning = _show_warning
     for name in ("SIGTERM", "SIGHUP"):  # the process is asked to end; its terminal is closed

@@ -59,13 +59,7 @@ class JsonCommand(click.Command):
 
 
 def json_option(written: str) -> Callable[..., Any]:
-    """Return the option of a `JsonCommand`, whose value is ``json_to``: None, ``-`` or a file.
-
-    Parameters
-    ----------
-    written : str
-        Description of the records, for the help.
-    """
+    """Return the option of a `JsonCommand`, whose value is ``json_to``: None, ``-`` or a file."""
     return click.option(
         "--json",
         "json_to",
@@ -88,24 +82,7 @@ def _from_variable(ctx: click.Context, param: click.Parameter, value: str | None
 def record_writer(
     target: str | None, first: str, *, array: bool = False, indent: int | None = None
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield a function that writes each record at once, so that no record is lost if a later one fails.
-
-    Parameters
-    ----------
-    target : str or None
-        A file, ``-`` for standard output, or None to write nothing.
-    first : str
-        First key of every record. Nothing is appended to a file whose first line begins differently.
-    array : bool, default False
-        Whether the records on standard output form one array.
-    indent : int, optional
-        Indentation of a record on standard output.
-
-    Raises
-    ------
-    click.BadParameter
-        The file cannot be written, or contains something else; raised before any work is done.
-    """
+    """Yield a function that writes each record at once, so that no record is lost if a later one fails."""
     from wordvec_ca.files import json_text
 
     if target is None:

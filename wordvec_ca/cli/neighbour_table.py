@@ -73,13 +73,7 @@ def look_up(vectors: KeyedVectors, word: str) -> str | None:
 
 
 def look_up_sum(vectors: KeyedVectors, text: str) -> list[Term]:
-    """Return the terms of a sum of words (or of one word), each in the form that has a vector.
-
-    Raises
-    ------
-    DataError
-        A word has no vector; the message names it.
-    """
+    """Return the terms of a sum of words (or of one word), each in the form that has a vector."""
 
     def is_known(word: str) -> bool:
         form = vectors.known_form(word)

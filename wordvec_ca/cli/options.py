@@ -24,13 +24,7 @@ class Choice(click.Choice[str]):
         return shown if shown is None or len(shown) <= 60 else "NAME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word.
-
-        Raises
-        ------
-        click.BadParameter
-            The word is not one of the choices.
-        """
+        """Return the word."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -169,17 +163,7 @@ OTHER_VARIABLES = ("CAWV_ISA", "CAWV_DEBUG", "CAWV_DATA", "CAWV_TOKENIZER", "CAW
 
 
 def say_unknown_variables(command: click.Command, name: str, commands: Iterable[str]) -> None:
-    """Warn of environment variables that are named like options of a command that has no such option.
-
-    Parameters
-    ----------
-    command : click.Command
-        The running command.
-    name : str
-        Name of the command.
-    commands : iterable of str
-        Names of all commands; variables of other commands are ignored.
-    """
+    """Warn of environment variables that are named like options of a command that has no such option."""
     known = [str(option.envvar) for option in command.params if isinstance(option, click.Option)]
     others = tuple(f"CAWV_{other}_".replace("-", "_").upper() for other in commands if other != name)
     for variable in sorted(os.environ):

@@ -28,13 +28,7 @@ def show(text: object) -> None:
 
 
 def write(text: str) -> None:
-    """Write text and a newline to standard output; an error names standard output.
-
-    Raises
-    ------
-    OSError
-        Writing fails, for instance because the disk is full or the pipe is closed.
-    """
+    """Write text and a newline to standard output; an error names standard output."""
     try:
         click.echo(text)
     except OSError as error:

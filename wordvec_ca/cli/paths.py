@@ -32,13 +32,7 @@ class ExistingPath(click.Path):
         super().__init__(exists=True, **options)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path.
-
-        Raises
-        ------
-        click.BadParameter
-            The path does not exist, or is of another kind.
-        """
+        """Return the path."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -51,20 +45,7 @@ class ExistingPath(click.Path):
 
 
 class OutputPath(FileName):
-    """The path of an output; `keep_inputs` compares it with the inputs of the command.
-
-    Parameters
-    ----------
-    kind : {"any", "file", "folder"}
-        Kind of the output. With "file" and "folder", an existing output is refused without ``--overwrite``;
-        with "file", the file's folder must exist, too. With "any", the library checks this instead.
-    inside : collection of str
-        Names that the output may have even in a folder that is read.
-    compresses : bool
-        Whether the suffix of the name chooses a compression; if not, such a suffix is refused.
-    stdout : bool
-        Whether a file may be ``-``, standard output.
-    """
+    """The path of an output; `keep_inputs` compares it with the inputs of the command."""
 
     def __init__(
         self,
@@ -80,19 +61,7 @@ class OutputPath(FileName):
         self.stdout = stdout
 
     def check(self, output: str, read: Iterable[str], *, overwrite: bool, hint: str | None = None) -> None:
-        """Raise a usage error if the command must not write to the output.
-
-        Parameters
-        ----------
-        output : str
-            Name of the output.
-        read : iterable of str
-            Files, folders and patterns that the command reads.
-        overwrite : bool
-            Whether an existing file may be replaced.
-        hint : str, optional
-            The option that names the output, for the message.
-        """
+        """Raise a usage error if the command must not write to the output."""
         if output == "-":
             if not self.stdout:
                 raise click.BadParameter("'-' names no file here; './-' would", param_hint=hint)
@@ -120,19 +89,7 @@ def check_not_read(
     inside: Collection[str] = (),
     hint: str | None = None,
 ) -> None:
-    """Raise a usage error if an output is an input, or is inside a folder that is one.
-
-    Parameters
-    ----------
-    output : path-like
-        The output; it need not exist.
-    *names : path-like
-        Files, folders and patterns that are read.
-    inside : collection of str
-        Names that the output may have in a folder that is read.
-    hint : str, optional
-        The option that names the output, for the message.
-    """
+    """Raise a usage error if an output is an input, or is inside a folder that is one."""
     place = Path(output)
     for name in names:
         for found in glob.glob(os.fspath(name)) or [os.fspath(name)]:

@@ -77,12 +77,6 @@ def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def infers(vectors: Any, model: str | os.PathLike[str], **given: Any) -> bool:
     """Return whether sentence vectors are inferred. With a model of documents they are, unless an option
     selects another method.
-
-    Raises
-    ------
-    click.UsageError
-        Inference is selected, but the model has no documents, or an option is given that has no effect on
-        inference.
     """
     from wordvec_ca.specs.models import SPECS
 
@@ -111,19 +105,6 @@ def make_vectorizer(
 ) -> Any:
     """Return a SentenceVectorizer that is not fitted, or a DocumentVectorizer. Options that were not given
     have their defaults.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-        Vectors of the model.
-    model : str
-        Path of the model.
-    counts : str or None
-        File of word counts.
-    tokenizer, lowercase
-        Values that the user gave, or None; see `text_options`.
-    **given
-        The other options; None if they were not given.
     """
     from wordvec_ca.sentences import SentenceVectorizer
 

@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 def read_settings(path: str, command: click.Command) -> dict[str, Any]:
-    """Return the values in a settings file, by the parameters of the command.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, is not TOML, or names an option that the command does not have.
-    """
+    """Return the values in a settings file, by the parameters of the command."""
     from wordvec_ca.errors import DataError
 
     try:

@@ -133,14 +133,7 @@ class Column(NamedTuple):
 
 
 class Table:
-    """A table whose rows can be shown one by one, as wide as the terminal allows.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-    total : int, optional
-        Width of the terminal; by default that of standard output. In a pipe all columns are shown.
-    """
+    """A table whose rows can be shown one by one, as wide as the terminal allows."""
 
     def __init__(self, columns: Sequence[Column], total: int | None = None) -> None:
         total = total or terminal_width()

@@ -35,24 +35,7 @@ def check_cluster_address(cluster: str) -> None:
 def connected(
     cluster: str, nodes: int, threads: int | None = None, silence: RaySilence | None = None
 ) -> Iterator[Any]:
-    """Connect to a cluster for the duration of the block; yields the module ``ray``.
-
-    Parameters
-    ----------
-    cluster : str
-        See ``check_cluster_address``.
-    nodes : int
-        How many nodes to start, if they are on this machine.
-    threads : int, optional
-        Threads of each; by default they share the processors.
-    silence : RaySilence, optional
-        Receives the function that kills the processes of nodes on this machine.
-
-    Raises
-    ------
-    DataError
-        Ray is not installed, or there is no cluster.
-    """
+    """Connect to a cluster for the duration of the block; yields the module ``ray``."""
     check_cluster_address(cluster)
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:

@@ -146,27 +146,6 @@ def costs(
 
     A merge moves `sent_in_merge` out of each node and as much into it. That does not depend on the length of
     the text, so long runs scale better than short ones.
-
-    Parameters
-    ----------
-    config : ResolvedConfig
-        The resolved configuration.
-    n_words : int
-        Size of the vocabulary.
-    raw_words, words, lines : int
-        Counts in the text: all words, words of the vocabulary, lines.
-    words_per_second, reading_words_per_second : float
-        Words per second of one node.
-    network : float or None
-        Bytes per second out of a node and into it.
-    merge_seconds : float
-        Seconds of a node's own work in a merge.
-    numbers : sequence of int
-        Numbers of nodes; the others are compared with the first.
-    starting_seconds : float, default 0
-        Seconds until nodes are ready.
-    threads : int, default 1
-        Threads of each node.
     """
     parameters, copies = memory_bytes(config, n_words, threads=1), COPIES[usual_portions(config, n_words)]
     found: list[Cost] = []
@@ -309,19 +288,7 @@ def _measured(members: Members, vocab: Vocab, n_tokens: int) -> tuple[float, flo
 
 
 def _network(members: Members, plan: MergePlan, n_words: int, work: float) -> float | None:
-    """Return the bytes per second out of each node and into it in a merge, the fastest of three.
-
-    Parameters
-    ----------
-    members : Members
-        Nodes that were measured and so have parameters.
-    plan : MergePlan
-        Plan for this number of nodes.
-    n_words : int
-        Size of the vocabulary.
-    work : float
-        Seconds of a node's own work in a merge.
-    """
+    """Return the bytes per second out of each node and into it in a merge, the fastest of three."""
     living = members.living
     n = len(living)
     if n < 2:

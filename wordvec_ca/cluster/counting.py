@@ -19,17 +19,7 @@ BATCH_BYTES = 64 << 20
 
 
 class Counting:
-    """Counts the words of all shards, whichever nodes die.
-
-    Parameters
-    ----------
-    members : Members
-        The nodes.
-    shards : sequence of Shard
-        The text.
-    options : TextOptions
-        Which words are kept.
-    """
+    """Counts the words of all shards, whichever nodes die."""
 
     def __init__(self, members: Members, shards: Sequence[Shard], options: TextOptions) -> None:
         self._members, self._shards, self._options = members, list(shards), options
@@ -37,13 +27,7 @@ class Counting:
         self._at_work: dict[Member, tuple[Shard, Any]] = {}
 
     def run(self) -> tuple[SharedWords, CorpusStats]:
-        """Count; return the words and what was found in the text.
-
-        Raises
-        ------
-        DataError
-            A file cannot be read, no word is left, or all nodes are lost.
-        """
+        """Count; return the words and what was found in the text."""
         while True:
             self._count_all()
             words = self._reduce()

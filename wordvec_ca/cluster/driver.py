@@ -87,19 +87,7 @@ class FinishedRun:
 
 
 class Driver:
-    """Runs a request; holds the words, the ledger and the tallies, but no text and no parameters.
-
-    Parameters
-    ----------
-    request : ClusterRequest
-        What to do.
-    callbacks : sequence of callable
-        Receive each ``Progress``.
-    lease : Lease
-        Lease of the run, which this process holds.
-    notice : callable or None
-        Receives lines about nodes; by default they are warnings.
-    """
+    """Runs a request; holds the words, the ledger and the tallies, but no text and no parameters."""
 
     def __init__(
         self,
@@ -128,15 +116,7 @@ class Driver:
         self.interrupted = True
 
     def run(self, vocab: Vocab | None, *, resumed: bool = False) -> FinishedRun:
-        """Run the request.
-
-        Parameters
-        ----------
-        vocab : Vocab or None
-            The words, if they were given.
-        resumed : bool
-            Whether the run began before.
-        """
+        """Run the request."""
         request = self.request
         if (warning := quality_warning(self.config, request.nodes)) is not None:
             self.notice(warning)

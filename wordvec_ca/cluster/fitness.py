@@ -65,13 +65,7 @@ class Requirements:
 
 
 def cannot_open(files: Sequence[str]) -> str | None:
-    """Return why this machine cannot open one of some files; None if it can.
-
-    Raises
-    ------
-    DataError
-        A server does not answer at the moment.
-    """
+    """Return why this machine cannot open one of some files; None if it can."""
     for file in files:
         try:
             if is_url(file) and not os.path.exists(file):
@@ -100,18 +94,7 @@ def cannot_write(directory: Path) -> str | None:
 
 
 def unfit_reason(found: Mapping[str, Any], required: Requirements, asked: float, now: float) -> str | None:
-    """Return why a node cannot join a run; None if it can.
-
-    Parameters
-    ----------
-    found : mapping
-        The result of `Node.examine`: ``version`` of the package (None without one) and, if it is this
-        version, ``clock``, ``disk`` and ``text`` (what is wrong with them, or None) and ``storage`` (the
-        content of the file on the storage).
-    required : Requirements
-    asked, now : float
-        When the node was asked and when it answered, by this machine's clock, in seconds since 1970.
-    """
+    """Return why a node cannot join a run; None if it can."""
     if found["version"] != __version__:
         has = f"has version {found['version']} of wordvec-ca" if found["version"] else "has no wordvec-ca"
         return f"it {has}, and this machine {__version__}: install the same one everywhere"

@@ -43,20 +43,7 @@ class LeaseLost(DataError):
 
 
 class Lease:
-    """The lease of a run, held for the duration of the block.
-
-    Parameters
-    ----------
-    storage : Storage
-        Storage of the run.
-    notice : callable
-        Called if the lease of another driver has to be watched.
-
-    Raises
-    ------
-    LeaseLost
-        Another driver holds it.
-    """
+    """The lease of a run, held for the duration of the block."""
 
     def __init__(self, storage: Storage, notice: Callable[[str], None] = lambda text: None) -> None:
         self.storage, self.notice, self.token = storage, notice, secrets.token_hex(8)
@@ -106,13 +93,7 @@ class Lease:
             self.storage.remove_folder()
 
     def check(self, *, now: bool = False) -> None:
-        """Raise `LeaseLost` if another has taken the run over.
-
-        Parameters
-        ----------
-        now : bool, default False
-            Read the lease on the storage, instead of using the result of the last renewal.
-        """
+        """Raise `LeaseLost` if another has taken the run over."""
         if now and self._lost is None and (other := self._other()) is not None:
             self._lost = holder(other)
         if self._lost is not None:

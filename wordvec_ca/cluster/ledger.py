@@ -87,13 +87,7 @@ class Ledger:
         return segments
 
     def commit(self, segments: Iterable[Segment]) -> None:
-        """Enter segments whose merge is committed.
-
-        Raises
-        ------
-        AssertionError
-            A segment does not begin where its shard ends: tokens would count twice, or be left out.
-        """
+        """Enter segments whose merge is committed."""
         for shard, begin, end in segments:
             if begin != self.done[shard] or not begin <= end <= self.tokens[shard]:
                 raise AssertionError(
@@ -114,13 +108,7 @@ class Ledger:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Ledger:
-        """Return a ledger from ``as_dict``'s result.
-
-        Raises
-        ------
-        DataError
-            The record is damaged.
-        """
+        """Return a ledger from ``as_dict``'s result."""
         try:
             ledger = cls(**record)
             fits = all(0 <= done <= n for done, n in zip(ledger.done, ledger.tokens, strict=True))

@@ -142,27 +142,7 @@ GROUPS = {
 
 
 class Members:
-    """The nodes at work.
-
-    Parameters
-    ----------
-    ray : module
-        The module ``ray``, connected.
-    config : ResolvedConfig
-        Configuration of the run.
-    wanted : int
-        Largest number of nodes.
-    directory : str or None
-        See `Node`.
-    notice : callable
-        Called with each start and death of a node.
-    patience : float
-        See ``PATIENCE``.
-    required : Requirements
-        What a node must be able to reach to be fit.
-    storage_patience : float, optional
-        See `Node`.
-    """
+    """The nodes at work."""
 
     def __init__(
         self,
@@ -207,11 +187,6 @@ class Members:
     def assemble(self) -> None:
         """Wait until the wanted number of nodes has joined; if that takes too long, begin with those that
         have.
-
-        Raises
-        ------
-        DataError
-            No node can be used.
         """
         limit = time.monotonic() + self.patience
         self._here = self.ray.get_runtime_context().get_node_id()
@@ -230,13 +205,7 @@ class Members:
             self.notice(f"{len(self.living)} of {self.wanted} nodes have joined; others may join later")
 
     def look(self) -> None:
-        """Mark members dead whose node is gone, start one on each new node, and admit those that fit.
-
-        Raises
-        ------
-        DataError
-            The node of this process is gone.
-        """
+        """Mark members dead whose node is gone, start one on each new node, and admit those that fit."""
         self.on_beat()
         self._check_own_node()
         nodes = {
@@ -318,13 +287,7 @@ class Members:
             )
 
     def leave_out(self, member: Member, why: str) -> None:
-        """Continue without a node that does not fit; no other member is started there.
-
-        Raises
-        ------
-        DataError
-            There is no other node.
-        """
+        """Continue without a node that does not fit; no other member is started there."""
         self.left_out[member.node] = f"{member.name}: {why}"
         self._end(member)
         if not self.present and not self._spare():
@@ -396,20 +359,7 @@ class Members:
     def results(
         self, calls: Mapping[Member, Any], watch: Callable[[dict[Member, Any]], None] | None = None
     ) -> dict[Member, Any]:
-        """Wait for the answers of members; return those that arrived.
-
-        Parameters
-        ----------
-        calls : mapping of Member to reference
-            The calls that were made.
-        watch : callable, optional
-            Called now and then with the calls that have not returned.
-
-        Raises
-        ------
-        DataError
-            A member reports that the run cannot continue, as on one machine.
-        """
+        """Wait for the answers of members; return those that arrived."""
         waiting, answers = dict(calls), {}
         try:
             while waiting:

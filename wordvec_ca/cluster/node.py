@@ -98,17 +98,7 @@ def bytes_of(part: Slice) -> int:
 
 
 class Node:
-    """The work of one node.
-
-    Parameters
-    ----------
-    config : ResolvedConfig
-        Configuration of the run; ``workers`` are this node's threads.
-    directory : str or None
-        Directory for encoded text and counts; by default the system's directory for temporary files.
-    patience : float, optional
-        Seconds for which requests to servers of text that do not answer are repeated.
-    """
+    """The work of one node."""
 
     def __init__(
         self, config: ResolvedConfig, directory: str | None = None, patience: float | None = None
@@ -145,15 +135,7 @@ class Node:
         }
 
     def examine(self, files: Sequence[str], place: str | None) -> dict[str, Any]:
-        """Return the facts by which `unfit_reason` judges this machine.
-
-        Parameters
-        ----------
-        files : sequence of str
-            Some files of the text.
-        place : str or None
-            A file of the shared storage.
-        """
+        """Return the facts by which `unfit_reason` judges this machine."""
         found = {"clock": time.time(), "isa": isa_in_use(self.config), "disk": cannot_write(self.directory)}
         try:
             folder, _, name = (place or "").rpartition("/")
@@ -265,20 +247,7 @@ class Node:
     # ---- training ------------------------------------------------------------------------------------------
 
     def begin(self, n_tokens: int, told: None = None) -> dict[str, Any]:
-        """Make the parameters as every node does, version 0; return how the training loop is set.
-
-        Parameters
-        ----------
-        n_tokens : int
-            Tokens of an epoch, of all nodes together.
-        told : None
-            The result of `take_vocab`, which must be called before.
-
-        Raises
-        ------
-        UnfitNode
-            The parameters and their base do not fit into this machine's memory.
-        """
+        """Make the parameters as every node does, version 0; return how the training loop is set."""
         # before memory is taken: the system would end the process, and the node would only seem to have died
         self._check_room(len(self._vocab))
         model = EmbeddingModel(self.config, self._vocab)
@@ -302,21 +271,7 @@ class Node:
     def train(
         self, version: int, segments: Sequence[Segment], position: int, epoch: int, rate: float
     ) -> Trained:
-        """Train segments of this node's shards, from the parameters of a version.
-
-        Parameters
-        ----------
-        version : int
-            The version that this node must have.
-        segments : sequence of Segment
-            The segments; each is trained up to the end of its last line.
-        position : int
-            Tokens that were merged before, in all epochs; the learning rate depends on it.
-        epoch : int
-            From 1.
-        rate : float
-            Factor of the learning rate.
-        """
+        """Train segments of this node's shards, from the parameters of a version."""
         assert version == self.version, f"version {version} is to be trained, and {self.version} is here"
         self._activity, self._trained = "training", 0
         self.replica.rate = rate
@@ -365,13 +320,6 @@ class Node:
         """Yield some of the slices of the deltas since the last merge, one for each node.
 
         A generator, so that Ray stores one after another, and they are not all in memory twice.
-
-        Parameters
-        ----------
-        begin, end : int
-            Numbers of the first slice, and of the one after the last.
-        parts : int
-            Number of slices of all rows: that of the nodes, or a multiple if rows are merged in portions.
         """
         for part in range(begin, end):
             found = self._in_threads(self.replica.delta, *zip(*self._blocks(part, parts), strict=True))
@@ -381,27 +329,7 @@ class Node:
     def reduce(
         self, part: int, parts: int, plan: MergePlan, tokens: float, alpha: float, *of_nodes: Slice
     ) -> Slice:
-        """Merge the same slice of all nodes.
-
-        Parameters
-        ----------
-        part, parts : int
-            Number of the slice, and of all; of each portion this node has the slice of its own place among
-            the nodes.
-        plan : MergePlan
-            Plan with as many replicas as there are nodes.
-        tokens : float
-            Tokens trained by each node since the last merge, on average.
-        alpha : float
-            The learning rate meanwhile.
-        *of_nodes : list of Delta
-            The slices, in the order of the nodes.
-
-        Returns
-        -------
-        list of Delta
-            What every node adds to its rows.
-        """
+        """Merge the same slice of all nodes."""
 
         def total(name: str, rows: slice, *deltas: Delta) -> Delta:
             factors = plan.factors(self._touches, name, tokens, alpha, rows)
@@ -413,24 +341,7 @@ class Node:
         return merged
 
     def apply(self, version: int, *merged: Slice) -> int:
-        """Add the merged deltas to the parameters of the last merge; the result is the new version.
-
-        Parameters
-        ----------
-        version : int
-        *merged : list of Delta
-            All slices, in order.
-
-        Returns
-        -------
-        int
-            Bytes that this node has sent to others since the last merge.
-
-        Raises
-        ------
-        TrainingDiverged
-            The parameters are NaN, infinite or far too large.
-        """
+        """Add the merged deltas to the parameters of the last merge; the result is the new version."""
         self._changes_of_base += 1
         blocks = [block for part in range(len(merged)) for block in self._blocks(part, len(merged))]
         if merged:
@@ -451,13 +362,7 @@ class Node:
             raise TrainingDiverged(f"training diverged: {fault}. Lower alpha (now {self.config.alpha:g})")
 
     def measure(self, n_tokens: int) -> tuple[float, float]:
-        """Return the words per second of this node's training, and the seconds of its work in a merge.
-
-        Parameters
-        ----------
-        n_tokens : int
-            Tokens of an epoch, of all nodes together.
-        """
+        """Return the words per second of this node's training, and the seconds of its work in a merge."""
         self._check_room(len(self._vocab))
         speed = measured_speed(self.config, self._vocab, n_tokens)
         self.begin(n_tokens)
@@ -508,13 +413,7 @@ class Node:
     # ---- what is kept --------------------------------------------------------------------------------------
 
     def write_checkpoint(self, storage: Storage, name: str, state: dict[str, Any]) -> None:
-        """Write a checkpoint of the parameters after the last merge to shared storage.
-
-        Raises
-        ------
-        DataError
-            The storage refuses, or another merge came before the checkpoint was complete.
-        """
+        """Write a checkpoint of the parameters after the last merge to shared storage."""
         before = self._changes_of_base
 
         def written(n_bytes: int) -> None:

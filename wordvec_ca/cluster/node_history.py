@@ -9,15 +9,7 @@ from wordvec_ca.models import History, Point, Progress
 
 
 class NodeHistory(History):
-    """A history with one more column, ``words_by_node``: the words that each node has read so far.
-
-    Parameters
-    ----------
-    points : list of Point, optional
-        The points known so far.
-    words : list of str, optional
-        The values of ``words_by_node``, one for each point.
-    """
+    """A history with one more column, ``words_by_node``: the words that each node has read so far."""
 
     def __init__(self, points: list[Point] | None = None, words: list[str] | None = None) -> None:
         super().__init__(points)

@@ -17,15 +17,7 @@ WITHOUT_ANSWER = 5.0
 
 
 class ProgressReporter:
-    """Reports the progress of the run to callbacks, and that of each node to people.
-
-    Parameters
-    ----------
-    callbacks : sequence of callable
-        Each receives every ``Progress``.
-    notice : callable
-        Receives lines about the nodes.
-    """
+    """Reports the progress of the run to callbacks, and that of each node to people."""
 
     def __init__(self, callbacks: Sequence[Callback], notice: Callable[[str], None]) -> None:
         self.callbacks, self.notice = list(callbacks), notice

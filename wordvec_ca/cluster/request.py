@@ -104,18 +104,7 @@ class ClusterRequest(Request):
 
     @classmethod
     def read(cls, place: str | os.PathLike[str]) -> ClusterRequest:
-        """Read the record of a run.
-
-        Parameters
-        ----------
-        place : path or URL
-            The output of the run, its folder ``OUTPUT.run``, or the place of its checkpoints.
-
-        Raises
-        ------
-        DataError
-            There is no such run.
-        """
+        """Read the record of a run."""
         given = os.fspath(place)
         places = [given] if is_url(given) else [given, os.fspath(run_folder(given.rstrip("/")))]
         for folder in places:
@@ -142,13 +131,7 @@ def clear(storage: Storage) -> None:
 
 
 def parse_patience(text: str) -> float:
-    """Convert a time such as ``30m`` (s, m, h, d) to seconds; 0 for ``never``.
-
-    Raises
-    ------
-    ValueError
-        It is not a time.
-    """
+    """Convert a time such as ``30m`` (s, m, h, d) to seconds; 0 for ``never``."""
     try:
         interval = parse_interval(text)
     except ValueError:

@@ -31,12 +31,7 @@ class StorageAway(DataError):
 
 
 class BackgroundCall:
-    """A call that runs in a thread of its own while training goes on.
-
-    Parameters
-    ----------
-    action : callable
-    """
+    """A call that runs in a thread of its own while training goes on."""
 
     def __init__(self, action: Callable[[], Any]) -> None:
         self.value: Any = None
@@ -70,25 +65,7 @@ class BackgroundCall:
 
 
 class Checkpointing:
-    """Has nodes write checkpoints beside the training.
-
-    Parameters
-    ----------
-    storage : Storage
-        Where the checkpoints are written.
-    interval : Interval or None
-        How often; None for never.
-    lease : Lease
-        Lease of the run; a driver that has lost it does not write.
-    members : Members
-        The nodes.
-    patience : float
-        Seconds for which storage may be unreachable.
-    state : callable
-        Returns what the run needs, besides the parameters, to continue from this point.
-    on_written : callable
-        Called when a checkpoint is complete.
-    """
+    """Has nodes write checkpoints beside the training."""
 
     def __init__(
         self,
@@ -127,22 +104,7 @@ class Checkpointing:
         return max([since, seconds_away(), *nodes])
 
     def step(self, position: int, version: int) -> None:
-        """Begin a checkpoint if it is due, or continue one; call this after a merge.
-
-        Parameters
-        ----------
-        position : int
-            Tokens merged so far.
-        version : int
-            Version of the parameters.
-
-        Raises
-        ------
-        StorageAway
-            No checkpoint could be written for longer than ``storage_patience``.
-        LeaseLost
-            Another driver works on the run.
-        """
+        """Begin a checkpoint if it is due, or continue one; call this after a merge."""
         if self._interval is None or self._writing is not None:
             return
         if self._named is None:

@@ -70,28 +70,6 @@ def merged_by(
 ) -> dict[Member, Any]:
     """Merge the deltas of several nodes: of each portion of the rows each node reduces one slice; then all
     apply the result.
-
-    Parameters
-    ----------
-    members : Members
-        All members.
-    group : sequence of Member
-        The members that merge.
-    plan : MergePlan
-        Plan for a merge of this number of nodes.
-    tokens : float
-        Tokens trained by each member since the last merge, on average.
-    alpha : float
-        The learning rate meanwhile.
-    version : int
-        Version of the parameters after the merge.
-    portions : int
-        Number of portions, see `usual_portions`.
-
-    Returns
-    -------
-    dict of Member to int
-        The bytes that each member has sent, without members that did not answer.
     """
     n, merged = len(group), list[Any]()
     parts = n * portions
@@ -117,25 +95,7 @@ def merged_by(
 
 
 class Rounds:
-    """Trains the epochs of a run, whichever nodes die or join.
-
-    Parameters
-    ----------
-    members : Members
-        The nodes.
-    placement : ShardPlacement
-        Which node has which shards.
-    state : RunState
-        The state of the run.
-    config : ResolvedConfig
-        Configuration of the run.
-    given : mapping
-        Attributes of `MergePlan` that the user has set.
-    checkpoints : Checkpoints
-        Checkpoints to which the run goes back if all nodes are lost.
-    n_words : int
-        Size of the vocabulary.
-    """
+    """Trains the epochs of a run, whichever nodes die or join."""
 
     def __init__(
         self,

@@ -63,13 +63,6 @@ class Totals:
 class RunState:
     """The state of a run.
 
-    Parameters
-    ----------
-    run : str
-        Identifier of the run.
-    epochs : int
-        Number of epochs of the run.
-
     Attributes
     ----------
     ledger : Ledger
@@ -143,13 +136,7 @@ class RunState:
         }
 
     def go_back(self, record: Mapping[str, Any]) -> None:
-        """Restore the state from ``as_record``'s result.
-
-        Raises
-        ------
-        DataError
-            The record is damaged, or of another run.
-        """
+        """Restore the state from ``as_record``'s result."""
         if record.get("run") != self.run:
             raise DataError("the checkpoints are of another run")
         try:

@@ -21,20 +21,7 @@ EVEN = 1.25
 
 
 class ShardPlacement:
-    """Keeps every shard encoded on a living node when nodes die or join.
-
-    Parameters
-    ----------
-    members : Members
-        The nodes.
-    shards : sequence of Shard
-        All shards.
-    words : SharedWords
-        The words of the run.
-    known : dict of int to Encoded
-        Contents of the shards in earlier sessions, which must not have changed; newly encoded shards are
-        added.
-    """
+    """Keeps every shard encoded on a living node when nodes die or join."""
 
     def __init__(
         self,
@@ -59,13 +46,7 @@ class ShardPlacement:
         return all(shard.number in self.owners and self.owners[shard.number].alive for shard in self._shards)
 
     def repair(self, left: Callable[[int], int] | None = None) -> None:
-        """Have the shards of dead nodes encoded elsewhere, and move some shards to new nodes.
-
-        Parameters
-        ----------
-        left : callable, optional
-            Returns how much of a shard is still to be done; by default its size.
-        """
+        """Have the shards of dead nodes encoded elsewhere, and move some shards to new nodes."""
         living = self._members.living
         if not living:
             return
@@ -111,13 +92,7 @@ class ShardPlacement:
         return self._told[member]
 
     def collect(self, *, wait: bool = False) -> None:
-        """Register the shards that have been encoded; with ``wait``, wait half a second first.
-
-        Raises
-        ------
-        DataError
-            A shard cannot be read, or is not what it was.
-        """
+        """Register the shards that have been encoded; with ``wait``, wait half a second first."""
         ray = self._members.ray
         refs = [ref for _, ref in self._moving.values()]
         self._members.ask()

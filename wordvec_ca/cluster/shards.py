@@ -77,18 +77,7 @@ class Encoded:
 
 
 def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_BYTES) -> Iterator[bytes]:
-    """Yield every ``parts``-th stripe of a text; a stripe is a number of whole lines.
-
-    Parameters
-    ----------
-    pieces : iterator of bytes
-        The text, cut anywhere.
-    part, parts : int
-        The first stripe is ``part``; after each stripe, ``parts - 1`` are skipped.
-    size : int
-        Smallest number of bytes of a stripe, which ends at the next line end. So stripes do not depend on the
-        pieces.
-    """
+    """Yield every ``parts``-th stripe of a text; a stripe is a number of whole lines."""
     number, left = 0, size
     for piece in pieces:
         start = 0
@@ -103,17 +92,7 @@ def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_B
 
 
 def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:
-    """Divide files into shards; with many files, each shard is a sample of the whole text.
-
-    Parameters
-    ----------
-    files : sequence of str
-        Names or URLs.
-    nodes : int
-        Number of nodes; if there are few files, every node reads some lines of each.
-    seed : int
-        Seed of the random assignment of files to shards.
-    """
+    """Divide files into shards; with many files, each shard is a sample of the whole text."""
     known = [TextFiles([file]).bytes_total for file in files]
     usual = max(1, int(np.mean([size for size in known if size] or [1])))
     sizes = [usual if size is None else size for size in known]
@@ -139,17 +118,7 @@ def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:
 
 
 def assigned(shards: Sequence[Shard], loads: Sequence[float], powers: Sequence[float]) -> list[int]:
-    """Assign each shard to a node: in order of falling size, to the node with the least work.
-
-    Parameters
-    ----------
-    shards : sequence of Shard
-        Shards to assign.
-    loads : sequence of float
-        Bytes that each node has already.
-    powers : sequence of float
-        Relative speed of each node.
-    """
+    """Assign each shard to a node: in order of falling size, to the node with the least work."""
     loads = list(loads)
     owners = [0] * len(shards)
     for i in sorted(range(len(shards)), key=lambda i: -shards[i].size):

@@ -38,17 +38,7 @@ ASLEEP = 5.0
 
 
 class RaySilence:
-    """Watches the thread that created it.
-
-    Parameters
-    ----------
-    notice : callable
-        Receives a line when Ray has not answered for long.
-    tell : callable
-        Called right before the process ends, with the reason.
-    patience : float
-        Seconds that a call may wait for a node.
-    """
+    """Watches the thread that created it."""
 
     def __init__(
         self, notice: Callable[[str], None], tell: Callable[[str], None], patience: float = 0.0

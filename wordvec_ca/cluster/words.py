@@ -41,13 +41,7 @@ class Words:
         return cls(len(vocab), vocab.raw_tokens, vocab.raw_types)
 
     def read(self, text: Text) -> Vocab:
-        """Parse the text of a vocabulary.
-
-        Raises
-        ------
-        DataError
-            It is damaged.
-        """
+        """Parse the text of a vocabulary."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "vocab.tsv"
             path.write_bytes(text.data)

@@ -65,15 +65,6 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
 
     The options are listed by hand: some do not affect the ids, and for others a digest or a version is
     needed.
-
-    Parameters
-    ----------
-    files : TextFiles or None
-        The files of the corpus; None if the corpus does not consist of files that can be recognised.
-    options : TextOptions
-        How the corpus is read.
-    vocab : Vocab or None
-        The vocabulary, if it was given; ``min_count`` and ``max_final_vocab`` then have no effect.
     """
     phrases = options.loaded_phrases()
     return {
@@ -137,12 +128,7 @@ def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
 
 
 def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] | str:
-    """Return a complete cache and a description of changes in its corpus, or why it cannot be used.
-
-    Returns
-    -------
-    (Encoding, str or None) or str
-    """
+    """Return a complete cache and a description of changes in its corpus, or why it cannot be used."""
     try:
         record = json.loads((directory / RECORD).read_text("utf-8"))
         if record["recipe"]["format"] != CACHE_FORMAT or record["recipe"]["byteorder"] != sys.byteorder:
@@ -216,13 +202,7 @@ def tokens(directory: Path) -> NDArray[np.int32]:
 
 
 def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
-    """Return the tags and rows of the documents in a cache; None if its lines are not documents.
-
-    Raises
-    ------
-    DataError
-        The tags are damaged or missing.
-    """
+    """Return the tags and rows of the documents in a cache; None if its lines are not documents."""
     record = json.loads((directory / RECORD).read_text("utf-8"))
     given = record["recipe"]["options"].get("documents")
     if given is None:
@@ -263,21 +243,7 @@ def complete(
     tags: Iterable[Any] | None = None,
     starts: DocumentStarts | None = None,
 ) -> None:
-    """Write the other files of a new cache, whose ``tokens.i32`` exists already.
-
-    Parameters
-    ----------
-    directory : Path
-        The cache.
-    made : dict
-        The `recipe` of the ids.
-    encoding : Encoding
-        Vocabulary, statistics and fingerprint.
-    tags : iterable, optional
-        The tags of each document, if the records have tags.
-    starts : DocumentStarts, optional
-        Where documents of several lines begin.
-    """
+    """Write the other files of a new cache, whose ``tokens.i32`` exists already."""
     if tags is not None:
         with atomic_file(directory / TAGS, follow_links=False) as file:
             file.writelines(json.dumps(of_line).encode() + b"\n" for of_line in tags)

@@ -48,33 +48,6 @@ def find_phrases(
 
     The text is read twice: words are counted, then pairs, which are sorted on disk. Tokens without a letter
     or digit are not part of a phrase, and no phrase crosses a line.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        As in ``encode_corpus``, but the corpus must be readable twice.
-    options : TextOptions, optional
-        How the corpus is read. Words and pairs rarer than ``min_count`` are not phrases. Known ``phrases``
-        are joined first, so that longer phrases are found.
-    scoring : {"word2phrase", "npmi"}
-        (n_ab - min_count) / (n_a n_b) * n, as in word2phrase.c (Mikolov et al. 2013, equation 6); or
-        normalised pointwise mutual information, ln(p_ab / (p_a p_b)) / -ln p_ab, from -1 to 1 (Bouma 2009).
-    threshold : float, optional
-        Smallest score of a phrase; by default 100 for word2phrase, 0.5 for npmi.
-    progress : callable, optional
-        As in ``encode_corpus``.
-
-    Returns
-    -------
-    list of Collocation
-        New phrases (without ``options.phrases``), sorted by falling score, then by words.
-
-    Raises
-    ------
-    DataError
-        The corpus cannot be used, or can be read only once.
-    ValueError
-        An option is out of range.
     """
     if scoring not in SCORINGS:
         hint = did_you_mean(scoring, SCORINGS)
@@ -138,13 +111,7 @@ def save_phrases(
 
 
 class PairRuns:
-    """Counts 64-bit keys on disk: sorted runs of keys in one file, which are merged at the end.
-
-    Parameters
-    ----------
-    file : binary file
-        A temporary file.
-    """
+    """Counts 64-bit keys on disk: sorted runs of keys in one file, which are merged at the end."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

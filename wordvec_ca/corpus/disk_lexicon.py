@@ -42,13 +42,7 @@ Owner = tuple[int, NDArray[np.int32], NDArray[np.int32]]
 
 
 class SpilledTypes:
-    """Types that were moved to disk from lexicons that had grown too large. Must be closed.
-
-    Parameters
-    ----------
-    directory : path, optional
-        Folder of the temporary files, which have no names; by default the system's.
-    """
+    """Types that were moved to disk from lexicons that had grown too large. Must be closed."""
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self._directory = directory
@@ -68,13 +62,7 @@ class SpilledTypes:
         self._stack.close()
 
     def add(self, number: int, lexicon: Lexicon) -> None:
-        """Write the types of a lexicon, and give it the next number.
-
-        Raises
-        ------
-        DataError
-            The disk is full.
-        """
+        """Write the types of a lexicon, and give it the next number."""
         try:
             with self._lock:
                 if not self._files:

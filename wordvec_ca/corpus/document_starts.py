@@ -53,11 +53,6 @@ class KeptTokens:
 
     An encoded text lacks rare words and empty lines, and long lines are cut. So the position of a document is
     given by the number of tokens before it, not by its line.
-
-    Parameters
-    ----------
-    lines, numbers : sequence of int
-        The lines with which documents begin, ascending from 0, and the numbers of these documents.
     """
 
     def __init__(self, lines: Sequence[int], numbers: Sequence[int]) -> None:

@@ -44,20 +44,7 @@ class DocumentTags:
 
     @classmethod
     def of(cls, tags: Iterable[Sequence[Tag]], known: Sequence[Tag] | None = ()) -> DocumentTags:
-        """Return the documents of lines, given the tags of each line.
-
-        Parameters
-        ----------
-        tags : iterable of sequences of str and int
-            The tags of each line; several documents may have the same tag.
-        known : sequence, optional
-            Tags that get the first rows.
-
-        Raises
-        ------
-        DataError
-            A tag occurs both as a number and as text.
-        """
+        """Return the documents of lines, given the tags of each line."""
         index: dict[Tag, int] = {tag: row for row, tag in enumerate(known or ())}
         rows: list[int] = []
         ends: list[int] = []
@@ -127,19 +114,7 @@ def check_distinct(names: Iterable[Tag]) -> None:
 
 
 class DocumentLines:
-    """Tells which rows the lines of a chunk have.
-
-    Parameters
-    ----------
-    tokens : ndarray of shape (n,), int32
-        The encoded text, -1 after each line; may be memory-mapped.
-    tags : DocumentTags
-
-    Raises
-    ------
-    DataError
-        The text has more lines than there are tags for.
-    """
+    """Tells which rows the lines of a chunk have."""
 
     def __init__(self, tokens: NDArray[np.int32], tags: DocumentTags) -> None:
         self._tokens, self._tags = tokens, tags
@@ -162,15 +137,7 @@ class DocumentLines:
         self.release()
 
     def of_chunk(self, start: int, tokens: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the tokens of a chunk with a mark for each further tag, and the rows of all line ends.
-
-        Parameters
-        ----------
-        start : int
-            Where the chunk begins in the text.
-        tokens : ndarray of shape (n,), int32
-            The chunk, which consists of whole lines.
-        """
+        """Return the tokens of a chunk with a mark for each further tag, and the rows of all line ends."""
         block = start // BLOCK_TOKENS
         first = int(self._lines_before[block])
         first += int(np.count_nonzero(self._tokens[block * BLOCK_TOKENS : start] < 0))

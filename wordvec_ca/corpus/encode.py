@@ -107,40 +107,7 @@ def encode_corpus(
     keep: bool = False,
     progress: ReadingProgress | None = None,
 ) -> EncodedCorpus:
-    r"""Read a corpus once; return its word ids, memory-mapped, and its vocabulary.
-
-    Parameters
-    ----------
-    corpus : path, list of paths, binary stream, or iterable
-        A path or a list of paths: files (plain, gzip, bzip2, xz or zstd, recognised by content), directories,
-        patterns, or ``-`` for standard input; one sentence or paragraph a line. Or an open binary stream. Or
-        any other iterable, also one that can be iterated only once, of token lists (used unchanged) or of str
-        lines. Or `Documents`, whose lines are read; where each document begins is stored.
-    options : TextOptions, optional
-        How the text is read.
-    vocab : Vocab or path, optional
-        Use exactly these words, with their counts and order; ``min_count`` and ``max_final_vocab`` then have
-        no effect (call ``vocab.prune`` for that).
-    cache_dir : path
-        Directory for ``tokens.i32`` and the temporary file; created if necessary. Both files together need up
-        to 8 bytes a token.
-    keep : bool, default False
-        Leave ``tokens.i32``, ``vocab.tsv`` and ``cache.json`` in ``cache_dir`` and use them instead of the
-        text if neither the files nor any of the options above have changed since (size, time and a digest of
-        both ends of each file are compared). Only files can be recognised, not streams and iterables.
-    progress : callable, optional
-        Called with (bytes done, bytes in all or None, tokens so far) after each block.
-
-    Returns
-    -------
-    EncodedCorpus
-
-    Raises
-    ------
-    DataError
-        The corpus is missing, unreadable, damaged, binary or without words; no word is frequent enough; a
-        token list holds something that is not a word; or the disk is full.
-    """
+    r"""Read a corpus once; return its word ids, memory-mapped, and its vocabulary."""
     options = _ready(options)
     vocab = _loaded(vocab)
     source = Source(corpus, options)
@@ -210,21 +177,7 @@ def encode_corpus(
 def reopen_corpus(
     cache_dir: str | os.PathLike[str], corpus: Corpus | None = None
 ) -> tuple[EncodedCorpus, str | None] | None:
-    """Open the files that `encode_corpus` kept, without reading the text.
-
-    Parameters
-    ----------
-    cache_dir : path
-        As in `encode_corpus`.
-    corpus : Corpus, optional
-        The corpus, if it was given as files: needed for URLs whose full names the cache does not store.
-
-    Returns
-    -------
-    (EncodedCorpus, str or None) or None
-        The encoded text and, if its files have changed, a description of the change; None if there is no
-        complete cache.
-    """
+    """Open the files that `encode_corpus` kept, without reading the text."""
     directory = Path(cache_dir)
     with cache.locked(directory):
         found = cache.reopen(directory, corpus)
@@ -255,22 +208,6 @@ def stream_corpus(
 
     The text is read once to count its words (unless a vocabulary is given), once to learn how many ids it
     becomes, and then once per pass.
-
-    Parameters
-    ----------
-    corpus, options, vocab, progress
-        As in `encode_corpus`; but the corpus must be something that can be read again: files, or a collection
-        such as a list.
-
-    Returns
-    -------
-    EncodedCorpus
-        Its ``tokens`` are a `TokenStream`. Its fingerprint equals that of `encode_corpus`.
-
-    Raises
-    ------
-    DataError
-        As in `encode_corpus`; or the corpus can be read only once.
     """
     Source.check_repeatable(corpus)
     options, vocab = _ready(options), _loaded(vocab)
@@ -311,12 +248,6 @@ def count_corpus(
 
     Nothing is written, unless the different words do not fit into ``count_memory``: then they go to temporary
     files in the system's directory for these.
-
-    Returns
-    -------
-    vocab : Vocab
-    stats : CorpusStats
-        Statistics, with ``kept_tokens`` and ``oov_tokens`` for this vocabulary.
     """
     options = _ready(options)
     reading = Reading(Source(corpus, options), options, None, progress)
@@ -333,11 +264,6 @@ def write_vocabulary(
     """Count the words of a corpus and write them to a file, even if they do not fit into memory.
 
     Parameters and errors are as in `encode_corpus`; ``Vocab.load`` reads the file ``output``.
-
-    Returns
-    -------
-    n_words : int
-    stats : CorpusStats
     """
     options = _ready(options)
     reading = Reading(Source(corpus, options), options, None, progress)

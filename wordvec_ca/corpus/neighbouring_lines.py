@@ -50,20 +50,7 @@ class Likeness(NamedTuple):
 def likeness_of_lines(
     tokens: np.ndarray, labels: np.ndarray, directions: np.ndarray, counts: np.ndarray, seed: int
 ) -> Likeness:
-    """Compare neighbouring lines with distant ones.
-
-    Parameters
-    ----------
-    tokens : ndarray of shape (n_tokens,), int32
-        Row numbers of ``directions``, with -1 at the end of each line.
-    labels : ndarray of shape (n_lines,)
-        Number of the text that each line is from.
-    directions : ndarray of shape (n_words, vector_size)
-        Word vectors of length one.
-    counts : ndarray of shape (n_words,)
-    seed : int
-        Seed of the random sample.
-    """
+    """Compare neighbouring lines with distant ones."""
     rng = np.random.default_rng([seed, 0x6E656172])
     ends = np.flatnonzero(tokens < 0) + 1
     starts = np.append(0, ends[:-1])

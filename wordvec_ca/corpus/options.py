@@ -91,13 +91,7 @@ class TextOptions(TextFields):
         return 2**62 if self.documents else sentence_file.MAX_SENTENCE
 
     def loaded_phrases(self) -> Phrases | None:
-        """Return the phrases, read from their file if a path was given.
-
-        Raises
-        ------
-        DataError
-            The file cannot be read.
-        """
+        """Return the phrases, read from their file if a path was given."""
         if self.phrases is None or isinstance(self.phrases, Phrases):
             return self.phrases
         return Phrases.load(self.phrases)

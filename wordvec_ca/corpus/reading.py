@@ -67,24 +67,7 @@ class NoWords(DataError):
 
 
 class Reading:
-    """One reading of a corpus: lexicons, counts and the temporary file of provisional ids.
-
-    Parameters
-    ----------
-    source : Source
-        The corpus.
-    options : TextOptions
-        How it is read.
-    vocab : Vocab, optional
-        The vocabulary, if it is given.
-    progress : callable, optional
-        As in ``encode_corpus``.
-    directory : path, optional
-        Folder for words and counts beyond ``count_memory``.
-    whole_lines : bool, default False
-        Keep each line of less than ``LONGEST_RUN`` bytes in one block. With phrases or a segmenter, this is
-        always done.
-    """
+    """One reading of a corpus: lexicons, counts and the temporary file of provisional ids."""
 
     def __init__(
         self,

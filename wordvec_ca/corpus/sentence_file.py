@@ -18,19 +18,7 @@ MAX_SENTENCE = 10_000
 
 
 class SentenceFile:
-    """Joins renumbered blocks, and splits long lines, also those that continue in the next block.
-
-    Parameters
-    ----------
-    file : binary file or ReadyIds
-        Destination of the ids.
-    digest : hash
-        Digest of the ids.
-    longest : int, default MAX_SENTENCE
-        Largest number of tokens of a line.
-    every_line : bool, default False
-        Whether empty lines are written too.
-    """
+    """Joins renumbered blocks, and splits long lines, also those that continue in the next block."""
 
     def __init__(
         self,

@@ -36,10 +36,6 @@ Corpus = str | os.PathLike[str] | IO[bytes] | ReadText | Documents | Iterable[An
 class NumberedLines:
     """Yields the lines of documents one after the other, and stores where each document begins.
 
-    Parameters
-    ----------
-    documents : Documents
-
     Attributes
     ----------
     lines, numbers : array of int64
@@ -72,13 +68,6 @@ def _are_words(names: Sequence[Any]) -> bool:
 
 class Source:
     """What a user passed as a corpus: ``files``, or an iterable of lines, of records or of ``token_lists``.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        As in ``encode_corpus``.
-    options : TextOptions
-        How the corpus is read.
 
     Attributes
     ----------

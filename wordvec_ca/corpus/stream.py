@@ -19,12 +19,6 @@ OPENING = 20_000
 class TokenStream:
     """Word ids of a text that are never stored: each pass reads the text again, and must find the same ids.
 
-    Parameters
-    ----------
-    begin : callable
-        Called at the beginning of each pass. It returns a `Reading` with a given vocabulary, or raises a
-        DataError if it detects that the text has changed.
-
     Attributes
     ----------
     stats : CorpusStats
@@ -55,13 +49,7 @@ class TokenStream:
         return self._length
 
     def blocks(self) -> Generator[NDArray[np.int32]]:
-        """Yield all ids, some at a time, with -1 after each line.
-
-        Raises
-        ------
-        DataError
-            The text cannot be read any more, or has changed since the first pass.
-        """
+        """Yield all ids, some at a time, with -1 after each line."""
         reading = self._begin()
         length = 0
         with closing(reading.stream()) as blocks:

@@ -65,15 +65,7 @@ class ScannedCorpus:
         return self.raw_types is None or set(self.words).issuperset(words)
 
     def chosen(self, index: Mapping[Any, int], file: IO[bytes] | None = None) -> NDArray[np.int32]:
-        """Convert the tokens to rows of another list of words; tokens of other words are dropped.
-
-        Parameters
-        ----------
-        index : mapping
-            Word -> row.
-        file : binary file, optional
-            File in which the result is memory-mapped; by default the result is in memory.
-        """
+        """Convert the tokens to rows of another list of words; tokens of other words are dropped."""
         rows = np.fromiter(map(index.get, self.words, repeat(ABSENT)), np.int32, len(self.words))
         final = np.full(len(self.words) + 1, -1, np.int32)  # the last element is for -1, a line end
         final[slice(-1) if self.ids is None else self.ids] = rows
@@ -135,12 +127,7 @@ class ScannedDocuments:
 
 
 def scan_documents(documents: Iterable[tuple[Sequence[Hashable], Sequence[Any]]]) -> ScannedDocuments:
-    """Count and encode documents in one pass; none is dropped, and none is split.
-
-    Parameters
-    ----------
-    documents : iterable of (words, tags)
-    """
+    """Count and encode documents in one pass; none is dropped, and none is split."""
     ids: defaultdict[Any, int] = defaultdict()
     ids.default_factory = ids.__len__
     found, lengths = array("i"), array("q")
@@ -163,13 +150,7 @@ class _Ids(dict[Any, int]):
 
 
 def scan_token_lists(sentences: Iterable[Iterable[Hashable]]) -> ScannedCorpus:
-    """Count and encode sentences in one pass.
-
-    Parameters
-    ----------
-    sentences : iterable of iterables of hashable objects
-        The sentences. One of more than ``MAX_SENTENCE`` tokens is split into several.
-    """
+    """Count and encode sentences in one pass."""
     ids: defaultdict[Any, int] = defaultdict()
     ids.default_factory = ids.__len__
     found = array("i")
@@ -187,21 +168,7 @@ def scan_token_lists(sentences: Iterable[Iterable[Hashable]]) -> ScannedCorpus:
 def count_token_lists(
     sentences: Iterable[Iterable[Hashable]], pruned: Callable[[Counter[Any]], None] | None = None
 ) -> tuple[Counter[Any], int, int]:
-    """Count the words of sentences that do not fit into memory or can be iterated only once.
-
-    Parameters
-    ----------
-    sentences : iterable of iterables of hashable objects
-    pruned : callable, optional
-        Receives the counts after each sentence, and may drop some. This is slow.
-
-    Returns
-    -------
-    counts : Counter
-        Word -> count, in the order of first occurrence.
-    sentences, raw_tokens : int
-        Numbers of sentences and of tokens.
-    """
+    """Count the words of sentences that do not fit into memory or can be iterated only once."""
     counts: Counter[Any] = Counter()
     n_sentences = raw_tokens = 0
     for batch in _batches(sentences, SENTENCES_AT_ONCE if pruned is None else 1):
@@ -220,22 +187,7 @@ def scan_text(
     min_count: int = 1,
     workers: int | None = None,
 ) -> ScannedCorpus:
-    """Count and encode a text in files that is split at white space and keeps its case.
-
-    Parameters
-    ----------
-    corpus, cache_dir
-        As in ``encode_corpus``; the tokens are memory-mapped from a file there that has no name.
-    min_count : int, default 1
-        Leave out words that occur less often. This is faster than leaving them out later.
-    workers : int, optional
-        Number of threads that read.
-
-    Raises
-    ------
-    DataError
-        As ``encode_corpus``.
-    """
+    """Count and encode a text in files that is split at white space and keeps its case."""
     options = TextOptions(tokenizer="whitespace", lowercase=False, min_count=min_count, workers=workers)
     encoded = encode_corpus(corpus, options, cache_dir=cache_dir)
     tokens, vocab = encoded.tokens, encoded.vocab
@@ -268,15 +220,6 @@ class LiveTokens:
 
     A pass may yield other sentences than the previous one, such as new random walks. There is no producer
     thread: a thread that runs out of tokens looks up the next sentences, while the others continue.
-
-    Parameters
-    ----------
-    sentences : iterable of iterables of hashable objects
-        The sentences; iterated once for each pass.
-    index : mapping
-        Word -> row; other words are dropped.
-    expected : int
-        Approximate number of ids of a pass, line ends included; the learning rate depends on it.
 
     Attributes
     ----------
@@ -324,13 +267,7 @@ def _batches(
 
 
 def _words(sentence: Any) -> list[Hashable]:
-    """Return the words of a sentence that is not a list.
-
-    Raises
-    ------
-    DataError
-        The sentence is a record, whose words would be its keys.
-    """
+    """Return the words of a sentence that is not a list."""
     if isinstance(sentence, Mapping):
         names = ", ".join(map(repr, list(sentence)[:10]))
         raise DataError(

@@ -29,26 +29,7 @@ def count_in_parts(
     directory: str | os.PathLike[str] | None = None,
     progress: ReadingProgress | None = None,
 ) -> tuple[list[int], CorpusStats]:
-    """Count the words of a text, and write the types with their counts, one part after the other.
-
-    Parameters
-    ----------
-    corpus, options
-        As in ``encode_corpus``, but no word is dropped.
-    out : binary file
-        File to which the types and counts are written.
-    directory : path, optional
-        Folder of the temporary files; by default the system's.
-    progress : callable, optional
-        As in ``encode_corpus``.
-
-    Returns
-    -------
-    ends : list of int
-        The byte at which each part ends.
-    stats : CorpusStats
-        Statistics of this text. ``raw_types`` is 0, since numbers of types cannot be added up over texts.
-    """
+    """Count the words of a text, and write the types with their counts, one part after the other."""
     reading = Reading(Source(corpus, options), options, None, progress, directory=directory)
     ends, end = [], 0
     for records in reading.parts():
@@ -77,20 +58,7 @@ def types_by_count(records: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]
 def least_count(
     parts: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], options: TextOptions
 ) -> tuple[int, int, int]:
-    """Return the smallest count of a kept word, and the numbers of tokens and types in all parts.
-
-    Parameters
-    ----------
-    parts : iterable of (counts, types)
-        The result of ``types_by_count`` for each part.
-    options : TextOptions
-        The options; ``min_count`` and ``max_final_vocab`` are used.
-
-    Raises
-    ------
-    DataError
-        No word is frequent enough.
-    """
+    """Return the smallest count of a kept word, and the numbers of tokens and types in all parts."""
     all_types: dict[int, int] = {}
     for counts, types in parts:
         for count, n in zip(counts.tolist(), types.tolist(), strict=True):

@@ -50,13 +50,7 @@ class Measure:
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Parse fastText's name of a figure: ``f1``, ``f1:LABEL``, ``precisionAtRecall:30[:LABEL]``, ...
-
-        Raises
-        ------
-        ValueError
-            The name is none of these.
-        """
+        """Parse fastText's name of a figure: ``f1``, ``f1:LABEL``, ``precisionAtRecall:30[:LABEL]``, ..."""
         found = re.fullmatch(r"f1(?::(.+))?", text)
         if found:
             return cls("f1", 0.0, found[1] or "")
@@ -82,22 +76,7 @@ class Measure:
 
 
 def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, dict[str, Any]]:
-    """Return the best classifier that a search finds, and its options.
-
-    Parameters
-    ----------
-    options : dict
-        fastText's options; those that begin with ``autotune`` control the search.
-    given : set of str
-        Names of options that keep their values.
-
-    Raises
-    ------
-    ValueError
-        The metric or the size is invalid.
-    DataError
-        No trial gives a model that is small enough, or a file cannot be used.
-    """
+    """Return the best classifier that a search finds, and its options."""
     measure, most_bytes = Measure.parse(options["autotuneMetric"]), size_of(str(options["autotuneModelSize"]))
     text = Text(*encoded(options["input"]))
     rng = np.random.default_rng(options["seed"])
@@ -137,19 +116,7 @@ def _halved(options: dict[str, Any], given: set[str], error: Exception) -> dict[
 def variation(
     best: dict[str, Any], given: set[str], share: float, rng: np.random.Generator, codes: bool
 ) -> dict[str, Any]:
-    """Return a variation of the best options, smaller as more of the time has passed.
-
-    Parameters
-    ----------
-    best : dict
-    given : set of str
-        Names of options that keep their values.
-    share : float
-        Share of the time that has passed.
-    rng : Generator
-    codes : bool
-        Whether the model will be quantised.
-    """
+    """Return a variation of the best options, smaller as more of the time has passed."""
     tried = dict(best)
     width = 2.0 * (1 - share) + 0.4 * share
     for name in ("epoch", "lr", "dim", "wordNgrams", "bucket"):
@@ -169,13 +136,7 @@ def variation(
 
 
 def size_of(text: str) -> int:
-    """Return the bytes of a size such as ``2M``; 0 for the empty string.
-
-    Raises
-    ------
-    ValueError
-        The text is not a number with K, M or G.
-    """
+    """Return the bytes of a size such as ``2M``; 0 for the empty string."""
     if not text:
         return 0
     found = re.fullmatch(r"([0-9]+)([KMG]?)", text.strip().upper())
@@ -187,13 +148,7 @@ def size_of(text: str) -> int:
 
 
 def _shrunk(model: Model, tried: dict[str, Any], most_bytes: int) -> Model:
-    """Return the quantised model, with as many rows as fit into the size limit.
-
-    Raises
-    ------
-    TooLarge
-        Even a model of 100 rows is too large.
-    """
+    """Return the quantised model, with as many rows as fit into the size limit."""
     dim, part = tried["dim"], tried.get("dsub", 2)
     many_labels = model.dictionary.n_labels >= 256
     fixed = (

@@ -32,28 +32,7 @@ class TypeRows(NamedTuple):
 
 
 class Dictionary:
-    """Words, labels and buckets of n-grams.
-
-    Parameters
-    ----------
-    options : FastTextOptions
-    words : list of bytes
-        Words, then labels.
-    counts : ndarray of shape (n,), int64
-    n_words : int
-    places : ndarray of shape (bucket,), int32, optional
-        The row of each bucket, counted from the end of the rows of words, or -1 for none. By default it is
-        the number of the bucket.
-    pruned : bool
-        Whether n-grams without a row are left out of the mean; otherwise they count as rows of zeros.
-    label : bytes
-        Prefix of labels.
-
-    Raises
-    ------
-    DataError
-        A word occurs twice.
-    """
+    """Words, labels and buckets of n-grams."""
 
     def __init__(
         self,
@@ -96,16 +75,7 @@ class Dictionary:
         return max(-1, int(self.entries.find(word)))
 
     def buckets_of(self, words: list[bytes]) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
-        """Return the n-grams of words, with their buckets.
-
-        Returns
-        -------
-        offsets : ndarray of shape (n_words + 1,), int64
-            Where the n-grams of each word begin and end in the other results.
-        buckets : ndarray of shape (n_ngrams,), int64
-        text : list of bytes
-            The n-grams.
-        """
+        """Return the n-grams of words, with their buckets."""
         marked = [b"<%b>" % word if word != END_OF_LINE else b"" for word in words]
         offsets, buckets, text, places, lengths = self._ngrams(marked)
         return (
@@ -157,16 +127,7 @@ class Dictionary:
         return TypeRows(row_ends, all_rows, labels)
 
     def lines(self, types: TokenTypes, tokens: np.ndarray, ends: np.ndarray, made: TypeRows) -> TextLines:
-        """Return lines in the form of the kernels.
-
-        Parameters
-        ----------
-        types : TokenTypes
-        tokens : ndarray of int32
-        ends : ndarray of shape (n_lines,), int64
-        made : TypeRows
-            Rows and labels of the types.
-        """
+        """Return lines in the form of the kernels."""
         return TextLines(
             tokens,
             ends,

@@ -17,23 +17,7 @@ NO_COUNT = 10**15
 
 
 def label_tree(counts: np.ndarray) -> np.ndarray:
-    """Return the children of each node.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_labels,), integer
-        Counts in descending order.
-
-    Returns
-    -------
-    ndarray of shape (2, 2 * n_labels - 1), int32
-        The left and the right child of each node, -1 for labels, which come first; the root is the last.
-
-    Raises
-    ------
-    DataError
-        The counts are impossible: fastText would never finish following their tree.
-    """
+    """Return the children of each node."""
     n = len(counts)
     if n and not (int(counts.min()) >= 0 and sum(counts.tolist()) < NO_COUNT):
         raise DataError(f"counts of labels go from 0 to {NO_COUNT:,} in all: the model is damaged")

@@ -16,13 +16,7 @@ BLOCK = 4 << 20
 
 
 def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Yield a file in blocks of whole lines.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    """
+    """Yield a file in blocks of whole lines."""
     try:
         with Path(path).open("rb") as file:
             rest = b""

@@ -34,10 +34,6 @@ def Vector(dim: int) -> np.ndarray:
 class LowLevel:
     """A model with the names of fastText's compiled module. Lines may end with a line end, which fastText
     requires.
-
-    Parameters
-    ----------
-    model : TextModel
     """
 
     def __init__(self, model: Any) -> None:

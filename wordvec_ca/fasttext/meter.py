@@ -89,17 +89,7 @@ class Meter:
 
 
 def measured(model: Any, lines: Any, gold_labels: list[np.ndarray], k: int, threshold: float) -> Meter:
-    """Predict the labels of lines and compare them with the true ones.
-
-    Parameters
-    ----------
-    model : Model
-    lines : TextLines
-    gold_labels : list of ndarray, int32
-        The labels of each line.
-    k, threshold
-        As in ``Model.predict``.
-    """
+    """Predict the labels of lines and compare them with the true ones."""
     n_labels = model.dictionary.n_labels
     gold, labels, scores, right, n_examples = np.zeros(n_labels, np.int64), [], [], [], 0
     found = model.predict(lines, k, threshold)

@@ -60,17 +60,7 @@ class SpreadRows:
 
 
 class Model:
-    """The content of a model file, ready for use.
-
-    Parameters
-    ----------
-    dictionary : Dictionary
-    inputs, outputs : ndarray of shape (n_rows, dim), float32, or QuantisedRows
-    n_tokens : int
-        Number of tokens of the training text.
-    version : int
-        Version of the file.
-    """
+    """The content of a model file, ready for use."""
 
     def __init__(
         self, dictionary: Dictionary, inputs: Any, outputs: Any, n_tokens: int, version: int = 12
@@ -115,21 +105,7 @@ class Model:
         return label_tree(self.dictionary.counts[self.dictionary.n_words :])
 
     def predict(self, lines: TextLines, k: int, threshold: float) -> Found:
-        """Return the labels of lines.
-
-        Parameters
-        ----------
-        lines : TextLines
-        k : int
-            Largest number of labels; -1 for all.
-        threshold : float
-            Least probability of a label.
-
-        Raises
-        ------
-        ValueError
-            The model is not a classifier, or k is neither positive nor -1.
-        """
+        """Return the labels of lines."""
         if not self.supervised:
             raise ValueError("Model needs to be supervised for prediction!")
         if k < 1 and k != -1:
@@ -170,13 +146,7 @@ class Model:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Model:
-        """Read a ``.bin`` or ``.ftz``.
-
-        Raises
-        ------
-        DataError
-            The file is not a model of fastText, or is damaged.
-        """
+        """Read a ``.bin`` or ``.ftz``."""
         if not os.path.isfile(path):
             raise DataError(f"{os.fspath(path)!r} cannot be opened for loading: there is no such file")
         found = read_fasttext_model(path, quantised=True)

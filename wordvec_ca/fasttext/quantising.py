@@ -24,21 +24,7 @@ ROUNDS, SEED = 25, 1234
 
 
 def quantised_model(model: Model, options: dict[str, Any]) -> Model:
-    """Return a quantised model.
-
-    Parameters
-    ----------
-    model : Model
-        A classifier that is not quantised.
-    options : dict
-        ``input``, ``qout``, ``cutoff``, ``retrain``, ``epoch``, ``lr``, ``thread``, ``dsub`` and ``qnorm``.
-
-    Raises
-    ------
-    ValueError
-        The model is not a classifier, is already quantised, or has too many buckets; or an option is outside
-        its range.
-    """
+    """Return a quantised model."""
     if not model.supervised:
         raise ValueError("For now we only support quantization of supervised models")
     if model.quantised:
@@ -111,16 +97,7 @@ def _trained(
 
 
 def quantised(rows: np.ndarray, part: int, norms: bool) -> QuantisedRows:
-    """Return rows as codes.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, dim), float32
-    part : int
-        How many numbers each part of a row has.
-    norms : bool
-        Whether lengths are quantised separately.
-    """
+    """Return rows as codes."""
     n, dim = rows.shape
     rng = np.random.default_rng(SEED)
     some = np.sort(rng.choice(n, MOST_POINTS, replace=False)) if n > MOST_POINTS else np.arange(n)

@@ -90,15 +90,7 @@ _FRACTIONS = {"lr": (0.0, 1e6), "t": (0.0, 1e300)}
 def settings(
     given: tuple[Any, ...], named: dict[str, Any], defaults: dict[str, Any]
 ) -> tuple[dict[str, Any], set[str]]:
-    """Return all options, and the names of those that were given.
-
-    Raises
-    ------
-    TypeError
-        A name is unknown or given twice, or ``input`` is missing.
-    ValueError
-        A value is not allowed.
-    """
+    """Return all options, and the names of those that were given."""
     names = ["input", *defaults]
     found: dict[str, Any] = dict(zip(names, given, strict=False))
     if len(given) > len(names):
@@ -149,15 +141,7 @@ def _check(every: dict[str, Any]) -> None:
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:
-    """Return an option as an integer.
-
-    Raises
-    ------
-    TypeError
-        The value is not a whole number.
-    ValueError
-        The value is outside its range.
-    """
+    """Return an option as an integer."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -62,20 +62,7 @@ class Text(NamedTuple):
 
 
 def train_classifier(options: dict[str, Any], text: Text | None = None) -> Model:
-    """Train a classifier.
-
-    Parameters
-    ----------
-    options : dict
-        All options of fastText: see ``settings``.
-    text : Text, optional
-        The text, if the file was read before.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, has no words or no labels, or training diverges.
-    """
+    """Train a classifier."""
     text = text or Text(*encoded(options["input"]))
     pretrained = _pretrained(options)
     dictionary = _dictionary(options, text, [] if pretrained is None else pretrained[0])
@@ -101,24 +88,7 @@ def fit(
     outputs: np.ndarray,
     options: dict[str, Any],
 ) -> None:
-    """Train rows on a text, in place.
-
-    Parameters
-    ----------
-    dictionary : Dictionary
-    text : Text
-    made : TypeRows
-        Rows and labels of the text's token types.
-    inputs, outputs : ndarray, float32
-        Aligned, and padded to a width that is a multiple of 16.
-    options : dict
-        ``lr``, ``epoch``, ``thread``, ``neg`` and ``seed``; ``verbose`` above 1 shows progress on a terminal.
-
-    Raises
-    ------
-    DataError
-        Training diverges.
-    """
+    """Train rows on a text, in place."""
     ends = lines_of(*text)
     lines = dictionary.lines(text.types, text.tokens, ends, made)
     n_labels, n_tokens, loss = dictionary.n_labels, len(text.tokens), dictionary.options.loss

@@ -25,30 +25,7 @@ def train_fasttext_model(
     seed: int,
     progress: bool = False,
 ) -> FastTextModel:
-    """Train skip-gram or CBOW vectors with n-grams of characters.
-
-    Parameters
-    ----------
-    options : FastTextOptions
-    words : list of bytes
-        Words, the most frequent first.
-    counts : ndarray of shape (n_words,), int64
-    tokens : ndarray of shape (n,), int32
-        The text as numbers of its words, with ``LINE_END`` after each line.
-    n_tokens : int
-        Number of tokens of the text, including words that are not in ``words``.
-    alpha : float
-        Learning rate at the start.
-    workers : int
-    seed : int
-    progress : bool, default False
-        Whether to show progress on a terminal.
-
-    Returns
-    -------
-    FastTextModel
-        The model; only n-grams of the words have rows, and ``places`` holds the row of each bucket.
-    """
+    """Train skip-gram or CBOW vectors with n-grams of characters."""
     config = replace(
         config_of_fasttext(options),
         alpha=alpha,

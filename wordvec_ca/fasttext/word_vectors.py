@@ -19,20 +19,7 @@ ABSENT = -2
 
 
 def train_word_vectors(options: dict[str, Any]) -> Model:
-    """Train skip-gram or CBOW vectors with n-grams of characters.
-
-    Parameters
-    ----------
-    options : dict
-        fastText's options: see ``settings``.
-
-    Raises
-    ------
-    ValueError
-        The model or the loss cannot be trained.
-    DataError
-        The text cannot be read, or no word occurs ``minCount`` times.
-    """
+    """Train skip-gram or CBOW vectors with n-grams of characters."""
     spec = next((s for s in SPECS if s.name == options["model"] and s.fasttext_number is not None), None)
     if spec is None:
         raise ValueError(f"model is {options['model']!r}: Unrecognized model name")

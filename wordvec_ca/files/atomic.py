@@ -26,32 +26,6 @@ def atomic_file(
     renamed. If anything fails (also Ctrl-C), the temporary file is removed and an older ``path`` is kept. The
     next process that writes to the same ``path`` removes temporary files of killed processes. A device or a
     pipe, such as ``/dev/stdout``, is written to directly.
-
-    Parameters
-    ----------
-    path : path-like
-        Name of the file to create.
-    overwrite : bool
-        Whether an existing file may be replaced.
-    follow_links : bool
-        Whether a symbolic link of that name is followed; otherwise the file replaces it. Follow links in
-        names that the user gives, but not links in a folder that others may have made.
-    private : bool
-        Whether only the owner may read the file.
-
-    Yields
-    ------
-    BinaryIO
-        A seekable stream.
-
-    Raises
-    ------
-    DataError
-        ``path`` is a folder, or its folder does not exist.
-    OutputExistsError
-        ``path`` exists and ``overwrite`` is false.
-    OSError
-        The disk is full or the folder not writable; the message names ``path``.
     """
     target = Path(path)
     link = target.is_symlink() and not follow_links
@@ -106,14 +80,7 @@ def original_name(name: str) -> str:
 
 
 def take_lock(descriptor: int) -> bool | None:
-    """Lock an open file or folder until this process ends, so that others can tell that it is alive.
-
-    Returns
-    -------
-    bool or None
-        False if another process has the lock, None if the system has no locks (Windows, some network file
-        systems).
-    """
+    """Lock an open file or folder until this process ends, so that others can tell that it is alive."""
     try:
         import fcntl
 
@@ -167,13 +134,7 @@ def _is_device(path: Path) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk.
-
-    Raises
-    ------
-    OSError
-        The disk cannot store the file. Folders are flushed if the system supports that.
-    """
+    """Flush a file, or the names in a folder, to the disk."""
     is_folder = path.is_dir()
     try:
         descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)

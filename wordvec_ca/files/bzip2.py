@@ -16,13 +16,6 @@ def bzip2_pieces(path: str, workers: int) -> Iterator[tuple[bytes, int]]:
 
     At the end of the compressed data, yield (b"", the offset of the end), since other data may follow. If the
     data is damaged or threads cannot be used, the iterator ends without this.
-
-    Parameters
-    ----------
-    path : str
-        A regular file.
-    workers : int
-        Number of threads.
     """
     try:
         from rapidgzip import IndexedBzip2File

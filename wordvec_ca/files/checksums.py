@@ -16,17 +16,7 @@ CHECKSUMS = "SHA256SUMS"
 def write_checksums(
     folder: Path, names: Iterable[str] | None = None, known: Mapping[str, str] | None = None
 ) -> None:
-    """Write the checksums of all files directly in a folder, or update the checksums of some of them.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    names : iterable of str, optional
-        Files whose checksums are computed, by default all; the checksums of other files are kept.
-    known : mapping of str to str, optional
-        Name -> checksum of files that are the same in another folder; these are not computed again.
-    """
+    """Write the checksums of all files directly in a folder, or update the checksums of some of them."""
     known = known or {}
     files = [path.name for path in folder.iterdir() if path.is_file() and path.name != CHECKSUMS]
     kept = {} if names is None else read_checksums(folder)
@@ -37,13 +27,7 @@ def write_checksums(
 
 
 def read_checksums(folder: Path) -> dict[str, str]:
-    """Return name -> SHA-256 in hexadecimal digits; empty if the folder has no file of checksums.
-
-    Raises
-    ------
-    DataError
-        The file of checksums is damaged or cannot be read.
-    """
+    """Return name -> SHA-256 in hexadecimal digits; empty if the folder has no file of checksums."""
     path = folder / CHECKSUMS
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -58,13 +42,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
 
 
 def check_file(path: Path) -> None:
-    """Compare a file with its checksum, if its folder has one for it.
-
-    Raises
-    ------
-    DataError
-        The file has changed since it was written.
-    """
+    """Compare a file with its checksum, if its folder has one for it."""
     expected = read_checksums(path.parent).get(path.name)
     if expected is not None and path.is_file() and _checksum(path) != expected:
         raise DataError(
@@ -74,13 +52,7 @@ def check_file(path: Path) -> None:
 
 
 def changed_files(folder: Path) -> dict[str, str]:
-    """Return name -> ``changed`` or ``missing`` for each file that does not match its checksum.
-
-    Raises
-    ------
-    DataError
-        The file of checksums is damaged or cannot be read.
-    """
+    """Return name -> ``changed`` or ``missing`` for each file that does not match its checksum."""
     found = {}
     for name, expected in read_checksums(folder).items():
         if not (folder / name).is_file():

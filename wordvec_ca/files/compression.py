@@ -27,13 +27,7 @@ def compression_of(path: str | os.PathLike[str]) -> str | None:
 
 @contextmanager
 def open_by_content(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a plain or compressed file for reading bytes; the name's suffix does not matter.
-
-    Raises
-    ------
-    DataError
-        The file is a pipe or, while reading, the compressed data end too early or are damaged.
-    """
+    """Open a plain or compressed file for reading bytes; the name's suffix does not matter."""
     kind = compression_of(path)
     if kind is None:
         with open(path, "rb") as stream:

@@ -28,20 +28,7 @@ _IN_LINES = re.compile(f"(?![\\n\\t])[{_ACTING}]")
 
 
 def terminal_text(text: str, *, lines: bool = False) -> str:
-    r"""Return text that a terminal displays without acting on it.
-
-    Parameters
-    ----------
-    text : str
-    lines : bool, default False
-        Keep newlines and tabs. Otherwise they are escaped too, so that a word stays on its line.
-
-    Returns
-    -------
-    str
-        Control, bidirectional and zero-width characters, line separators and lone surrogates are written
-        as ``\x1b``, ``\n`` or ``\u202e``.
-    """
+    r"""Return text that a terminal displays without acting on it."""
     return (_IN_LINES if lines else _IN_A_LINE).sub(_escaped, text)
 
 
@@ -49,13 +36,6 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
     r"""Return a value as JSON, with unsafe characters written as ``\u001b``.
 
     The JSON can be read back to the same value by every reader, and printed to a terminal.
-
-    Parameters
-    ----------
-    value
-        As for ``json.dumps``.
-    indent : int, optional
-        Number of spaces per level; by default everything is on one line.
     """
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     return _IN_LINES.sub(lambda match: json.dumps(match[0])[1:-1], text)  # the others are in strings

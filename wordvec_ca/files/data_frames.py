@@ -7,20 +7,7 @@ from typing import Any
 
 
 def data_frame(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Any:
-    """Return a ``pandas.DataFrame``.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the columns.
-    rows : iterable of sequences
-        A value for each column.
-
-    Raises
-    ------
-    ImportError
-        pandas is not installed.
-    """
+    """Return a ``pandas.DataFrame``."""
     try:
         import pandas
     except ImportError as error:

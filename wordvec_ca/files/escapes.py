@@ -24,13 +24,7 @@ def escape_lines(words: list[str]) -> str:
 
 
 def unescape(text: str) -> str:
-    r"""Undo the escapes in one word.
-
-    Raises
-    ------
-    ValueError
-        A backslash is followed by a character other than ``\``, ``t``, ``n`` or ``r``.
-    """
+    r"""Undo the escapes in one word."""
     if "\\" not in text:
         return text
 

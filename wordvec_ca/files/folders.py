@@ -28,11 +28,6 @@ def replacing(
     Until then, and if anything fails, an older directory of that name is unchanged. A symbolic link is
     followed. A directory with other files than ``files`` is never overwritten. The next process with the same
     ``mark`` (or also without one) removes folders that killed processes left.
-
-    Raises
-    ------
-    DataError
-        The directory exists and may not be overwritten, or the disk is full.
     """
     check_output(directory, overwrite=overwrite, files=files)
     target = Path(os.path.realpath(directory))
@@ -69,18 +64,6 @@ def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator
     Other files of ``directory`` are kept, and if anything fails, all files are unchanged. Readers need the
     file ``last``. Its older version is removed first, and the new one moves last, so that a reader never
     combines old and new files. Symbolic links are replaced, not followed.
-
-    Parameters
-    ----------
-    directory : path-like
-        Created if missing.
-    last : str
-        Name of the file that moves last; readers do not read the folder without it.
-
-    Raises
-    ------
-    OSError
-        The disk is full or the folder not writable.
     """
     directory = Path(directory)
     new = not directory.exists()
@@ -183,15 +166,7 @@ def check_output(directory: str | os.PathLike[str], *, overwrite: bool, files: C
 
 
 def check_files(*paths: Path, overwrite: bool) -> None:
-    """Raise an error if several files could not be written to their common folder.
-
-    Raises
-    ------
-    DataError
-        One of the paths is a folder, or their folder does not exist.
-    OutputExistsError
-        One of the files exists and ``overwrite`` is false.
-    """
+    """Raise an error if several files could not be written to their common folder."""
     for existing in paths:
         if existing.is_dir():
             raise DataError(f"cannot write {existing}: it is a folder; give the name of a file")

@@ -14,15 +14,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def whole_lines(pieces: Iterable[bytes], longest: int | None = None) -> Iterator[bytes]:
-    r"""Yield the lines of a text without their ends, which are ``\n``, ``\r\n`` or ``\r``.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The text, cut anywhere.
-    longest : int, optional
-        Largest length of a line in bytes; a longer line is cut off just above it.
-    """
+    r"""Yield the lines of a text without their ends, which are ``\n``, ``\r\n`` or ``\r``."""
     waiting: list[bytes] = []
     length = 0
     ended_by_cr = False

@@ -53,17 +53,7 @@ class Curve(NamedTuple):
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table; every cell is escaped, so that a word is never read as HTML.
-
-    Parameters
-    ----------
-    caption : str
-        Text above the table.
-    head : sequence of str
-        Names of the columns; if all are empty, there is no header line.
-    rows : iterable of sequences
-        Cells; numbers are aligned on the right.
-    """
+    """Return a table; every cell is escaped, so that a word is never read as HTML."""
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     names = "".join(f"<th style='text-align:left'>{html_text(name)}</th>" for name in head)
     names = f"<thead><tr>{names}</tr></thead>" if any(head) else ""
@@ -76,13 +66,6 @@ def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
 def content_words(words: Sequence[str], n: int) -> list[str]:
     """Return some frequent content words: words of three letters or more that are not among the most
     frequent.
-
-    Parameters
-    ----------
-    words : sequence of str
-        All words, the most frequent first.
-    n : int
-        Largest number of words to return.
     """
     long = [word for word in words[:10_000] if len(word) > 2 and word.isalpha()] or list(words[:n])
     begin = min(100, len(long) // 20)

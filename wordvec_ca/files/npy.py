@@ -25,19 +25,7 @@ def write_npy(
     dtype: DTypeLike | None = None,
     row_shape: tuple[int, ...] | None = None,
 ) -> None:
-    """Write an array to an open stream, which need not be seekable.
-
-    Parameters
-    ----------
-    file : binary stream
-        Written at its current position; may be a member of an archive.
-    array : ndarray
-        Rows of any shape; may be a view or a memory map.
-    dtype : dtype, optional
-        Type in the file; by default that of the array.
-    row_shape : tuple of int, optional
-        Shape of a row in the file; by default that in the array.
-    """
+    """Write an array to an open stream, which need not be seekable."""
     kind = np.dtype(array.dtype if dtype is None else dtype)
     row_shape = array.shape[1:] if row_shape is None else row_shape
     _write_header(file, (len(array), *row_shape), kind)
@@ -82,24 +70,7 @@ def save_npy(
 def write_npy_stream(
     path: str | Path, blocks: Iterable[NDArray[Any]], n_columns: int, dtype: DTypeLike = np.float32
 ) -> int:
-    """Write blocks of rows one after the other; the file appears only when all are written.
-
-    Parameters
-    ----------
-    path : path
-        File to make.
-    blocks : iterable of ndarray of shape (n, n_columns)
-        Rows, converted to ``dtype`` where needed.
-    n_columns : int
-        Columns of each block.
-    dtype : dtype
-        Type of the file.
-
-    Returns
-    -------
-    int
-        Number of rows.
-    """
+    """Write blocks of rows one after the other; the file appears only when all are written."""
     n_rows, kind = 0, np.dtype(dtype)
     with atomic_file(path) as file:
         _write_header(file, (0, n_columns), kind)
@@ -125,13 +96,6 @@ def map_npy(path: str | Path) -> NDArray[Any]:
     """Memory-map an array of numbers, read-only, after checking that its header fits the file.
 
     ``numpy.load`` checks the header less strictly, and raises errors of its parser for a damaged one.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file.
-    DataError
-        The file is not a ``.npy`` file, is cut off, or contains objects or structures.
     """
     try:
         with open(path, "rb") as file:
@@ -160,13 +124,7 @@ def map_npy(path: str | Path) -> NDArray[Any]:
 
 
 def read_npy_header(file: BinaryIO | IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, Fortran order and type of the array that follows in a file.
-
-    Raises
-    ------
-    ValueError
-        The header is damaged, or of another version than 1.0 and 2.0.
-    """
+    """Return shape, Fortran order and type of the array that follows in a file."""
     try:
         version = np.lib.format.read_magic(file)
         if version in _HEADER_READERS:

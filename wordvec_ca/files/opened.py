@@ -27,13 +27,7 @@ ATTEMPTS = 5
 
 
 class OpenedFile:
-    """A file that stays open until its content is read or it is no longer needed.
-
-    Parameters
-    ----------
-    path : Path
-        The file. If it is missing, `read` raises the error.
-    """
+    """A file that stays open until its content is read or it is no longer needed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -48,13 +42,7 @@ class OpenedFile:
         weakref.finalize(self, os.close, self._descriptor)
 
     def read(self) -> bytes:
-        """Return the whole content.
-
-        Raises
-        ------
-        DataError
-            The file is missing, cannot be read, or was changed in place since it was opened.
-        """
+        """Return the whole content."""
         if self._content is not None:
             return self._content
         if self._error is not None:
@@ -72,13 +60,7 @@ class OpenedFile:
 
 
 class OpenedArray:
-    """An ``.npy`` file that is mapped now. If it is missing or damaged, `get` raises the error.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """An ``.npy`` file that is mapped now. If it is missing or damaged, `get` raises the error."""
 
     def __init__(self, path: Path) -> None:
         self._array: NDArray[Any] | None = None
@@ -89,13 +71,7 @@ class OpenedArray:
             self._error = error
 
     def get(self) -> NDArray[Any]:
-        """Return the array.
-
-        Raises
-        ------
-        FileNotFoundError, DataError
-            As from ``map_npy``.
-        """
+        """Return the array."""
         if self._array is None:
             assert self._error is not None
             raise self._error.with_traceback(None)
@@ -121,13 +97,7 @@ def in_memory(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_whole_folder(folder: Path, read: Callable[[], T]) -> T:
-    """Return what a function reads from several files of a folder; repeat it if one was replaced meanwhile.
-
-    Raises
-    ------
-    DataError
-        Files were replaced during each attempt, or the function raises the error.
-    """
+    """Return what a function reads from several files of a folder; repeat it if one was replaced."""
     for _ in range(ATTEMPTS):
         before = _states(folder)
         try:

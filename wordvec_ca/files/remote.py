@@ -54,13 +54,7 @@ def absolute_name(name: str) -> str:
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """Return fsspec's file system for a URL, and the path in it.
-
-    Raises
-    ------
-    DataError
-        A package that the URL's scheme needs is not installed, or the scheme is unknown.
-    """
+    """Return fsspec's file system for a URL, and the path in it."""
     try:
         import fsspec
     except ImportError as error:
@@ -84,15 +78,6 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
 
     fsspec's file systems also retry, but each in its own way, only for seconds, and only for errors that it
     knows. This function does it in one way for all of them, and warns the user.
-
-    Parameters
-    ----------
-    action : callable
-        Called again from its beginning each time.
-    place : str
-        Name of the server, for the warning.
-    patience : float
-        Seconds after the first failure until the error is raised; with 0 there is one attempt.
     """
     pause, me = FIRST_PAUSE, threading.get_ident()
     first = warned_at = 0.0

@@ -18,21 +18,7 @@ from wordvec_ca.errors import DataError
 
 
 def scratch_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
-    """Return zeros that are memory-mapped from a new file whose blocks are all allocated.
-
-    Parameters
-    ----------
-    path : path
-        File; an existing one is replaced.
-    dtype : dtype
-    shape : sequence of int
-        Shape; every size is at least 1.
-
-    Raises
-    ------
-    DataError
-        The disk is full, or does not support a file of this size.
-    """
+    """Return zeros that are memory-mapped from a new file whose blocks are all allocated."""
     size = np.dtype(dtype).itemsize * math.prod(shape)
     try:
         with open(path, "wb+") as file:

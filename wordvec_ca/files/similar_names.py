@@ -7,13 +7,7 @@ import os
 
 
 def nearest_name(path: str) -> str:
-    """Return `` Did you mean this?`` with similarly spelled names in the same folder, or an empty string.
-
-    Parameters
-    ----------
-    path : str
-        Path of a file or folder that does not exist.
-    """
+    """Return `` Did you mean this?`` with similarly spelled names in the same folder, or an empty string."""
     folder, name = os.path.split(path)
     try:
         entries = os.listdir(folder or ".")

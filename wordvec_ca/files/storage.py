@@ -25,15 +25,7 @@ ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 class Storage:
-    """A folder, named by its path or by a URL that fsspec supports.
-
-    Parameters
-    ----------
-    place : path or URL
-        Path or URL of the folder, which is created when something is written.
-    patience : float, default 0
-        Number of seconds for which a failed call is repeated.
-    """
+    """A folder, named by its path or by a URL that fsspec supports."""
 
     def __init__(self, place: str | os.PathLike[str], patience: float = 0.0) -> None:
         given = os.fspath(place)
@@ -52,23 +44,7 @@ class Storage:
         *,
         private: bool = False,
     ) -> None:
-        """Write a file atomically, flushed to the disk.
-
-        Parameters
-        ----------
-        name : str
-            Name of the file.
-        content : bytes or callable
-            Content of the file, or a function that writes it to a stream. The function is called again if the
-            storage fails meanwhile.
-        private : bool, default False
-            Whether only the owner may read the file, if the storage has owners.
-
-        Raises
-        ------
-        DataError
-            The storage cannot be written.
-        """
+        """Write a file atomically, flushed to the disk."""
         put = content if callable(content) else lambda file: file.write(content)
         try:
             self._attempt("write", name, lambda: self._write(name, put, private))
@@ -92,28 +68,14 @@ class Storage:
         file.close()
 
     def read(self, name: str) -> bytes | None:
-        """Return a file's content, or None if there is no such file.
-
-        Raises
-        ------
-        DataError
-            The file cannot be read.
-        """
+        """Return a file's content, or None if there is no such file."""
         try:
             return self.read_with(name, lambda file: file.read())
         except ABSENT:
             return None
 
     def read_with(self, name: str, action: Callable[[IO[bytes]], T]) -> T:
-        """Return action(file) for a file opened for reading; repeat it if the storage fails meanwhile.
-
-        Raises
-        ------
-        FileNotFoundError
-            There is no such file.
-        DataError
-            The file cannot be read.
-        """
+        """Return action(file) for a file opened for reading; repeat it if the storage fails meanwhile."""
 
         def read() -> T:
             with self._open(name) as file:

@@ -19,26 +19,7 @@ _LARGEST_COUNT = 2**53  # counts become float64 probabilities
 
 
 def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
-    r"""Read the lines of a vocabulary file in their order, whether or not words occur twice.
-
-    Parameters
-    ----------
-    path : path
-        See `Vocab.load`.
-    foreign : bool, default True
-        Whether a line may have a space instead of the tab, and backslashes that are not escapes. If false, a
-        word may be empty, as in other formats of vectors.
-
-    Returns
-    -------
-    words : list of str
-    counts : ndarray of shape (n_words,), int64
-
-    Raises
-    ------
-    DataError
-        As in `Vocab.load`, but the file may be empty.
-    """
+    r"""Read the lines of a vocabulary file in their order, whether or not words occur twice."""
     return parse_words(_content(path), os.fspath(path), foreign=foreign)
 
 

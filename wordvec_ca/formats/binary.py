@@ -34,26 +34,7 @@ def read_binary(
     encoding: str = "utf-8",
     max_words: int | None = None,
 ) -> VectorTable:
-    """Read word2vec binary, plain or compressed.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    errors, source, encoding, max_words
-        As in ``read_text``.
-
-    Returns
-    -------
-    VectorTable
-        Table without counts. Words may occur several times.
-
-    Raises
-    ------
-    DataError
-        The header is malformed or announces more than the file contains, or the file is cut off. The message
-        names the byte.
-    """
+    """Read word2vec binary, plain or compressed."""
     name = source or str(path)
     with open_by_content(path) as stream:
         first = stream.readline(1 << 16)
@@ -127,13 +108,7 @@ def write_binary(
     errors: str = "strict",
     overwrite: bool = True,
 ) -> None:
-    """Write word2vec binary block by block, completely or not at all; a suffix such as ``.gz`` compresses it.
-
-    Raises
-    ------
-    DataError
-        A word cannot be written in this format (nothing is written then).
-    """
+    """Write word2vec binary block by block, completely or not at all; the suffix ``.gz`` compresses it."""
     words = encode_words(table.words, errors, "word2vec binary")
     n_words, vector_size = table.vectors.shape
     with atomic_file(path, overwrite=overwrite) as raw, compress_by_suffix(raw, path) as stream:

@@ -31,13 +31,7 @@ def is_csv_table(head: bytes) -> bool:
 
 
 def read_csv(path: str | Path) -> VectorTable:
-    """Read vectors, plain or compressed.
-
-    Raises
-    ------
-    DataError
-        The cells of a line do not match the first two lines; the message names the line.
-    """
+    """Read vectors, plain or compressed."""
     with open_by_content(path) as stream:
         rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""))
         numbers: list[int] = []

@@ -208,23 +208,7 @@ class _Bytes:
 def read_model(
     path: str | os.PathLike[str], *, source: str | None = None, quantised: bool = False
 ) -> FastTextModel:
-    """Read a ``.bin`` file, plain or compressed; the matrices of a plain one are memory-mapped.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    source : str, optional
-        What to call the file in messages.
-    quantised : bool
-        Whether quantised models are accepted.
-
-    Raises
-    ------
-    DataError
-        The file is not a fastText model, is damaged or cut off, or is quantised although ``quantised`` is
-        false.
-    """
+    """Read a ``.bin`` file, plain or compressed; the matrices of a plain one are memory-mapped."""
     name = source or str(path)
     size = os.path.getsize(path) if compression_of(path) is None else None
     with open_by_content(path) as stream:
@@ -404,13 +388,7 @@ class _Matrices:
 
 
 def write_model(model: FastTextModel, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Write a ``.bin`` file, completely or not at all; a suffix such as ``.gz`` compresses it.
-
-    Raises
-    ------
-    DataError
-        A word cannot be written in this format, or the path cannot be written.
-    """
+    """Write a ``.bin`` file, completely or not at all; a suffix such as ``.gz`` compresses it."""
     for word in model.words:
         if b"\0" in word:
             raise DataError(

@@ -26,13 +26,7 @@ NS_EXPONENT = 0.5
 
 
 def read_trainable_model(path: str | os.PathLike[str]) -> FastTextModel:
-    """Read a ``.bin`` model that can be trained further.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, the model is a classifier, or its loss is not negative sampling.
-    """
+    """Read a ``.bin`` model that can be trained further."""
     found = read_model(path)
     if found.options.model not in MODELS_OF or found.options.loss != NEGATIVE_SAMPLING:
         raise DataError(

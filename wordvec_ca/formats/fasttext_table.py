@@ -19,27 +19,7 @@ from wordvec_ca.tables import NgramIndex, NgramVectors, VectorTable
 def read_fasttext(
     path: str | os.PathLike[str], *, errors: str = "strict", source: str | None = None
 ) -> VectorTable:
-    """Read the vectors of words, each composed of the word's own row and the rows of its n-grams.
-
-    Parameters
-    ----------
-    path : path-like
-        A ``.bin`` file, plain or compressed, or a quantised ``.ftz``, whose rows are decoded.
-    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        What to do with words that are not UTF-8, as in ``read_text``.
-    source : str, optional
-        What to call the file in messages.
-
-    Returns
-    -------
-    VectorTable
-        Table with counts and, if the model has them, n-grams. Labels of a classifier are left out.
-
-    Raises
-    ------
-    DataError
-        As from ``read_model``, or a word is not UTF-8.
-    """
+    """Read the vectors of words, each composed of the word's own row and the rows of its n-grams."""
     name = source or str(path)
     model = read_model(path, source=name, quantised=True)
     quantised = isinstance(model.inputs, QuantisedRows)
@@ -74,23 +54,6 @@ def write_fasttext(
     Unknown words get the same vectors too if the model has buckets. If each n-gram has a row of its own, the
     n-grams of one bucket must share a row in the file (their mean), and an n-gram without a row may belong to
     a bucket that has one. A model read from a ``.bin`` is written back byte for byte.
-
-    Parameters
-    ----------
-    table : VectorTable
-    path : path-like
-        File to write; a suffix such as ``.gz`` compresses it.
-    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        As in ``write_vectors``.
-    overwrite : bool
-        Whether an existing file may be replaced.
-    buckets : int
-        Number of buckets to write if each n-gram has a row of its own.
-
-    Raises
-    ------
-    DataError
-        A word cannot be written in this format, or the path cannot be written.
     """
     ngrams = table.ngrams
     if ngrams is not None:

@@ -42,23 +42,7 @@ CLOSE = 1e-5
 
 
 def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Write a table, all or nothing, with as many rows as there are words and n-grams.
-
-    Parameters
-    ----------
-    table : VectorTable
-        A table with n-grams.
-    path : path-like
-    overwrite : bool
-        Whether an existing file may be replaced.
-
-    Raises
-    ------
-    DataError
-        The vectors do not have n-grams, or have n-grams of one character, which spaCy defines differently.
-    ImportError
-        mmh3 is not installed.
-    """
+    """Write a table, all or nothing, with as many rows as there are words and n-grams."""
     ngrams = table.ngrams
     if ngrams is None or not ngrams.index.max_n:
         raise DataError(
@@ -112,12 +96,6 @@ def nearest_solution(
 
     They are ``rows + means.T @ y``, where y solves ``means @ means.T @ y == vectors - means @ rows``, for all
     dimensions at once.
-
-    Parameters
-    ----------
-    means : csr_array of shape (n_words, n_rows)
-    vectors : ndarray of shape (n_words, vector_size), float32
-    rows : ndarray of shape (n_rows, vector_size), float32
     """
     transposed = means.T.tocsr()
     rest = vectors - means @ rows
@@ -136,13 +114,7 @@ def nearest_solution(
 
 
 def _places(strings: list[bytes], n_rows: int) -> NDArray[np.int64]:
-    """Return the row of each string in floret's table.
-
-    Raises
-    ------
-    ImportError
-        mmh3 is not installed.
-    """
+    """Return the row of each string in floret's table."""
     try:
         import mmh3
     except ImportError as error:

@@ -19,17 +19,6 @@ def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
     """Read the vectors of a gensim ``KeyedVectors``, ``Word2Vec`` or ``FastText`` file.
 
     Arrays in files of their own are memory-mapped.
-
-    Parameters
-    ----------
-    path : path-like
-        The file that gensim's ``save`` wrote; ``path + ".vectors.npy"`` must be in the same folder if gensim
-        wrote one.
-
-    Raises
-    ------
-    DataError
-        The pickle names anything other than vectors, is damaged, or does not hold vectors.
     """
     file = Path(path)
     loaded = unpickle(file)
@@ -92,13 +81,7 @@ def _array(state: dict[str, Any], names: tuple[str, ...], prefix: str) -> np.nda
 
 
 def _existing(prefix: str, name: str) -> Path:
-    """Return the file beside the index that contains an array.
-
-    Raises
-    ------
-    DataError
-        There is no such file.
-    """
+    """Return the file beside the index that contains an array."""
     beside = Path(f"{prefix}.{name}.npy")
     if not beside.is_file():
         raise DataError(f"{beside} is missing; gensim keeps the vectors there, so copy it beside the index")
@@ -134,16 +117,6 @@ def read_gensim_state(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]
 
     An attribute that is a gensim object becomes a dictionary of its attributes. Arrays in files of their own
     are memory-mapped. Values other than numbers, texts, arrays and collections of these are left out.
-
-    Parameters
-    ----------
-    path : path-like
-        As for ``read_gensim``.
-
-    Raises
-    ------
-    DataError
-        The pickle names anything other than vectors, is damaged, or a file beside it is missing.
     """
     loaded = unpickle(Path(path))
     if not hasattr(loaded, "__dict__"):

@@ -48,25 +48,7 @@ def _gensim_class() -> Any:
 
 
 def to_gensim(words: Sequence[str], vectors: np.ndarray, counts: np.ndarray | None) -> Any:
-    """Return a gensim KeyedVectors that shares the array ``vectors``.
-
-    Parameters
-    ----------
-    words : sequence of str
-    vectors : ndarray of shape (n_words, vector_size), float32
-        Shared, not copied, so changes affect both objects; a read-only memory map stays read-only.
-    counts : ndarray of shape (n_words,), int64, or None
-        Becomes ``get_vecattr(word, "count")``.
-
-    Returns
-    -------
-    gensim.models.KeyedVectors
-
-    Raises
-    ------
-    ImportError
-        gensim is not installed; the message says what to do.
-    """
+    """Return a gensim KeyedVectors that shares the array ``vectors``."""
     kv = _gensim_class()(vectors.shape[1], count=0)
     kv.index_to_key = list(words)
     kv.key_to_index = {word: i for i, word in enumerate(kv.index_to_key)}
@@ -84,28 +66,7 @@ def write_gensim_index(
     *,
     name: str = ModelFile.INDEX,
 ) -> Path:
-    """Write ``directory/vectors.kv`` for an existing ``directory/vectors.kv.vectors.npy``.
-
-    Parameters
-    ----------
-    directory : path-like
-        Folder that contains the array, and in which the index is written.
-    words : sequence of str
-        One for each row of the array.
-    counts : ndarray of shape (n_words,), int64, or None
-    name : str
-        File name of the index; the array's file is ``name + ".vectors.npy"``.
-
-    Returns
-    -------
-    Path
-        The index, for ``gensim.models.KeyedVectors.load(path, mmap="r")``.
-
-    Raises
-    ------
-    DataError
-        The array is missing or damaged, or its number of rows is not the number of words.
-    """
+    """Write ``directory/vectors.kv`` for an existing ``directory/vectors.kv.vectors.npy``."""
     folder = Path(directory)
     array = folder / f"{name}.vectors.npy"
     if not array.is_file():
@@ -152,13 +113,7 @@ def _pickle_index(
 
 
 def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write the index of a model directory that has none, since earlier versions needed gensim to write it.
-
-    Raises
-    ------
-    DataError
-        The folder is not a model directory, or has an index and ``overwrite`` is false.
-    """
+    """Write the index of a model directory that has none."""
     folder = Path(directory)
     if not is_model_directory(folder):
         raise DataError(f"{folder} is not a model directory; give the output file with -o")
@@ -174,15 +129,7 @@ def add_gensim_index(directory: str | os.PathLike[str], *, overwrite: bool = Fal
 
 
 def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Write ``path`` (gensim's index) and ``path + ".vectors.npy"`` (the array), for ``KeyedVectors.load``.
-
-    Raises
-    ------
-    DataError
-        The path is a folder, has a suffix of compressed files, or its folder does not exist.
-    OutputExistsError
-        One of the files exists and ``overwrite`` is false.
-    """
+    """Write gensim's index to ``path`` and the array to ``path + ".vectors.npy"``."""
     target = Path(path)
     if target.suffix in {".gz", ".bz2"}:
         raise DataError(f"{target}: gensim cannot map compressed files; choose a name like vectors.kv")
@@ -200,27 +147,7 @@ def write_gensim_model(
     attributes: dict[str, Any],
     path: str | os.PathLike[str],
 ) -> None:
-    """Let gensim write a model that its ``Word2Vec.load`` can read and train further.
-
-    Parameters
-    ----------
-    words : sequence of str
-    arrays : dict of str to ndarray
-        ``vectors``, ``count``, ``sample_int``, and ``syn1neg`` and ``syn1`` where the model has them.
-    attributes : dict of str to object
-        The other attributes; those that gensim's models do not have are left out.
-    path : path
-        Large arrays go to separate files beside it. If writing fails, existing files are unchanged.
-
-    Raises
-    ------
-    DataError
-        ``path`` is a folder, or its folder does not exist.
-    OSError
-        The files cannot be written.
-    ImportError
-        gensim is not installed.
-    """
+    """Let gensim write a model that its ``Word2Vec.load`` can read and train further."""
     target = Path(path)
     if target.is_dir() or not target.parent.is_dir():
         wrong = "it is a folder" if target.is_dir() else f"there is no folder {target.parent}"

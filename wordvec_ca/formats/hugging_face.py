@@ -34,13 +34,7 @@ _USAGE = (
 
 
 def read_hugging_face(path: str | Path) -> VectorTable:
-    """Read the vectors of a folder that `write_hugging_face` made.
-
-    Raises
-    ------
-    DataError
-        The vectors are missing or damaged.
-    """
+    """Read the vectors of a folder that `write_hugging_face` made."""
     return read_safetensors(Path(path) / TENSORS)
 
 
@@ -52,26 +46,7 @@ def write_hugging_face(
     evaluation: list[dict[str, Any]] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Write the folder, completely or not at all; ``KeyedVectors.load`` reads it.
-
-    Parameters
-    ----------
-    table : VectorTable
-    path : path-like
-        The folder.
-    dtype : {'float32', 'float16', 'int8'}
-        Type of the vectors.
-    evaluation : list of dict, optional
-        Reports for the model card, as ``cawv eval --json`` writes them.
-    overwrite : bool
-        Whether an older folder of this kind may be replaced.
-
-    Raises
-    ------
-    DataError
-        The vectors cannot be stored as ``dtype``, a word is not Unicode text, or the folder holds other
-        files.
-    """
+    """Write the folder, completely or not at all; ``KeyedVectors.load`` reads it."""
     splitting = splitting_of(table.metadata, table.words)
     tokenizer = tokenizer_json(table.words, splitting)
     name = Path(path).name

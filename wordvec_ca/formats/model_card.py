@@ -39,25 +39,7 @@ def model_card(
     usage: str,
     evaluation: list[dict[str, Any]],
 ) -> str:
-    """Return the text of the card.
-
-    Parameters
-    ----------
-    table : VectorTable
-        ``metadata`` is the record of the run, or empty.
-    splitting : Splitting
-        How the text of the model was split.
-    name : str
-        Name of the model.
-    dtype : str
-        Type of the stored vectors.
-    library : str or None
-        The Hub's name of the library that loads the folder.
-    usage : str
-        Python code that loads the folder.
-    evaluation : list of dict
-        Reports as ``cawv eval --json`` writes them; may be empty.
-    """
+    """Return the text of the card."""
     record = table.metadata
     figures = [figure for report in evaluation for figure in _figures(report)]
     n_words, vector_size = table.vectors.shape

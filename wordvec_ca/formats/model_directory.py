@@ -91,18 +91,6 @@ def read_model_directory(path: Path, form: str | None = None) -> VectorTable:
 
     Files that are read later are opened now, so they belong to this model even if another one replaces it
     meanwhile.
-
-    Parameters
-    ----------
-    path : Path
-    form : str, optional
-        Form of the vectors, one of ``VECTOR_FORMS``; by default the published one. Other forms are computed
-        in memory.
-
-    Raises
-    ------
-    DataError
-        A file is missing, damaged or does not fit the others; or the model lacks the matrices of the form.
     """
     for name in (ModelFile.VECTORS, ModelFile.VOCAB):
         if not (path / name).is_file():
@@ -145,21 +133,7 @@ def _made(path: Path, metadata: dict[str, Any], form: str) -> np.ndarray:
 
 
 def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[FittedForm, Halves]:
-    """Return a form, fitted on a model directory, and the mapped matrices that it needs.
-
-    Parameters
-    ----------
-    path : Path
-    metadata : dict
-        The record of the model.
-    form : str
-        One of ``VECTOR_FORMS``.
-
-    Raises
-    ------
-    DataError
-        The model has no output rows, or a file is missing, damaged or does not fit the others.
-    """
+    """Return a form, fitted on a model directory, and the mapped matrices that it needs."""
     halves = _stored_halves(path, metadata)
     if form_of_record(metadata) != "input" and not (path / ModelFile.INPUTS).is_file():
         raise DataError(
@@ -174,13 +148,7 @@ def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[
 
 
 def form_of_record(metadata: dict[str, Any]) -> str:
-    """Return the form of the published vectors from the record of a model; for older models, input rows.
-
-    Raises
-    ------
-    DataError
-        This version does not know the form.
-    """
+    """Return the form of the published vectors from the record of a model; for older models, input rows."""
     config = metadata.get("config")
     form = (config.get("vectors") if isinstance(config, dict) else None) or "input"
     if form not in VECTOR_FORMS:
@@ -230,29 +198,7 @@ def read_word_attention(
     of_slots: OpenedArray,
     part: str | None = None,
 ) -> np.ndarray:
-    """Return how much attention each word of a model directory draws.
-
-    Parameters
-    ----------
-    path : Path
-    config : dict
-        The options of the model, in its record.
-    counts : ndarray of shape (n_words,)
-    of_words, of_slots : OpenedArray
-        The logits K and s.
-    part : str, optional
-        Name of a part of the vectors; by default all parts.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float32
-        See ``wordvec_ca.tables.mean_attention``.
-
-    Raises
-    ------
-    DataError
-        The logits are missing, damaged or not of this model.
-    """
+    """Return how much attention each word of a model directory draws."""
     kind, clip = config.get("attention", "full"), config.get("attention_clip", 10.0)
     try:
         slots = of_slots.get()
@@ -344,26 +290,7 @@ def check_ngrams(path: Path, n_rows: int) -> None:
 def read_index(
     path: Path, file: OpenedFile, min_n: int, max_n: int, buckets: int, *, n_rows: int
 ) -> NgramIndex:
-    """Read the row of each n-gram: ``n-gram TAB row`` lines, or ``bucket TAB row``.
-
-    Parameters
-    ----------
-    path : Path
-        Name of the file in messages.
-    file : OpenedFile
-        The file.
-    min_n, max_n : int
-        Characters of the shortest and of the longest n-gram.
-    buckets : int
-        Number of buckets; 0 if n-grams are named.
-    n_rows : int
-        Number of rows that the model has for n-grams.
-
-    Raises
-    ------
-    DataError
-        The file is missing or damaged.
-    """
+    """Read the row of each n-gram: ``n-gram TAB row`` lines, or ``bucket TAB row``."""
     names, rows = parse_words(file.read(), str(path), foreign=False)
     try:
         keys = np.array(names, np.uint64) if buckets else keys_of([encoded(name) for name in names], 0)
@@ -383,13 +310,7 @@ def _in_order(names: list[str], order: np.ndarray) -> list[bytes]:
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:
-    """Return ``config.json`` of a model directory.
-
-    Raises
-    ------
-    DataError
-        There is no record, it is not a JSON object, or its format is newer than this program.
-    """
+    """Return ``config.json`` of a model directory."""
     path = folder / ModelFile.CONFIG
     check_file(path)
     try:
@@ -412,13 +333,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
 
 
 def map_array(path: Path) -> np.ndarray:
-    """Memory-map a float32 matrix from an .npy file, read-only; other float types are converted in memory.
-
-    Raises
-    ------
-    DataError
-        The file is missing, is not a .npy file, is cut off, or holds anything but a matrix of floats.
-    """
+    """Memory-map a float32 matrix from an .npy file, read-only; other float types are converted in memory."""
     try:
         array = map_npy(path)
     except FileNotFoundError:

@@ -15,14 +15,7 @@ from wordvec_ca.tables import VectorTable
 
 
 def read_numpy(path: str | os.PathLike[str], *, errors: str = "strict") -> VectorTable:
-    """Map ``v.npy``, and read the word of each row from ``v.words.txt``.
-
-    Raises
-    ------
-    DataError
-        The file of words is missing, has another number of lines than the array has rows, or is not UTF-8
-        while ``errors`` is 'strict'; or the array is damaged or not a matrix of floats.
-    """
+    """Map ``v.npy``, and read the word of each row from ``v.words.txt``."""
     beside = words_beside(Path(path))
     if not beside.is_file():
         raise DataError(
@@ -60,15 +53,7 @@ def words_beside(path: Path) -> Path:
 def write_numpy(
     table: VectorTable, path: str | os.PathLike[str], *, errors: str = "strict", overwrite: bool = True
 ) -> None:
-    """Write ``v.npy`` (float32) and ``v.words.txt`` (a line with the word of each row).
-
-    Raises
-    ------
-    DataError
-        A word does not fit on a line, or the folder does not exist.
-    OutputExistsError
-        One of the files exists and ``overwrite`` is false.
-    """
+    """Write ``v.npy`` (float32) and ``v.words.txt`` (a line with the word of each row)."""
     target = Path(path)
     words = words_beside(target)
     lines = b"".join(word + b"\n" for word in encode_words(table.words, errors, "NumPy's array"))

@@ -28,13 +28,7 @@ NOT_DIMENSIONS = ("count", "__index_level_0__")
 
 
 def read_parquet(path: str | Path) -> VectorTable:
-    """Read vectors.
-
-    Raises
-    ------
-    DataError
-        The table has no column of words or no vectors, is damaged, or pyarrow is not installed.
-    """
+    """Read vectors."""
     arrow, parquet = _pyarrow(path)
     try:
         _check_size(path, parquet.read_metadata(path))
@@ -96,13 +90,7 @@ def _check_size(path: str | Path, metadata: Any) -> None:
 
 
 def write_parquet(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:
-    """Write columns ``word``, ``vector`` and, if counts are known, ``count``, completely or not at all.
-
-    Raises
-    ------
-    DataError
-        A word is not Unicode text, the path cannot be written, or pyarrow is not installed.
-    """
+    """Write columns ``word``, ``vector`` and, if counts are known, ``count``, completely or not at all."""
     arrow, parquet = _pyarrow(path)
     check_unicode(table.words, "Parquet")
     size = table.vectors.shape[1]

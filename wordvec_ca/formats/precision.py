@@ -32,15 +32,7 @@ class Loss(NamedTuple):
 
 
 def check_dtype(table: VectorTable, dtype: str) -> None:
-    """Raise an error unless all vectors can be stored as ``dtype``.
-
-    Raises
-    ------
-    ValueError
-        The type is not known.
-    DataError
-        A number is too large for float16, or NaN or infinite, which int8 cannot hold.
-    """
+    """Raise an error unless all vectors can be stored as ``dtype``."""
     if dtype not in DTYPES:
         raise ValueError(f"dtype is {dtype!r}; known are {', '.join(map(repr, DTYPES))}")
     if dtype == "float32":
@@ -87,13 +79,7 @@ def scaled(stored: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def precision_loss(vectors: np.ndarray, dtype: str) -> Loss:
-    """Return how much vectors stored as ``dtype`` differ from the original ones.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, vector_size), float32
-    dtype : {'float32', 'float16', 'int8'}
-    """
+    """Return how much vectors stored as ``dtype`` differ from the original ones."""
     cosines, start = [], 0
     for stored in stored_rows(vectors, dtype):
         original = np.asarray(vectors[start : start + len(stored)], dtype=np.float64)

@@ -34,13 +34,7 @@ def is_projector_folder(path: Path) -> bool:
 
 
 def read_projector(path: Path, *, errors: str = "strict") -> VectorTable:
-    """Read the projector's two files from a folder.
-
-    Raises
-    ------
-    DataError
-        The files do not fit together, or a line is malformed.
-    """
+    """Read the projector's two files from a folder."""
     for name in (VECTORS, METADATA):
         if not (path / name).is_file():
             raise DataError(
@@ -91,13 +85,7 @@ def _read_vectors(path: Path) -> np.ndarray:
 def write_projector(
     table: VectorTable, path: str | os.PathLike[str], *, errors: str = "strict", overwrite: bool = True
 ) -> None:
-    """Write the two files to a folder, which is created if necessary.
-
-    Raises
-    ------
-    DataError
-        A word holds lone surrogates while ``errors`` is 'strict'.
-    """
+    """Write the two files to a folder, which is created if necessary."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise DataError(f"cannot write a projector pair into {folder}: it is a file; give a folder")

@@ -247,13 +247,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def format_of_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the format that the suffix of an output file selects; a last suffix such as ``.gz`` is ignored.
-
-    Raises
-    ------
-    ValueError
-        The suffix is not known.
-    """
+    """Return the format that the suffix of an output file selects; a suffix such as ``.gz`` is ignored."""
     place = Path(path)
     suffix = (place.with_suffix("") if compression_suffix(place) else place).suffix.lower()
     if suffix not in SUFFIXES:

@@ -41,13 +41,7 @@ _KIND_OF = {np.dtype(code): kind for kind, code in _DTYPES.items()}
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> VectorTable:
-    """Read vectors, words and counts; float32 vectors are memory-mapped.
-
-    Raises
-    ------
-    DataError
-        The file is damaged or cut off, or has no tensors ``vectors`` (or ``embeddings``) and ``words``.
-    """
+    """Read vectors, words and counts; float32 vectors are memory-mapped."""
     tensors, record = map_tensors(path)
     vectors = tensors.get("vectors", tensors.get("embeddings"))
     if vectors is None or "words" not in tensors:
@@ -86,26 +80,14 @@ def read_safetensors(path: str | os.PathLike[str]) -> VectorTable:
 
 
 def map_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], Any]:
-    """Return the tensors of a file, memory-mapped and read-only, and the metadata in its header.
-
-    Raises
-    ------
-    DataError
-        The file is damaged or cut off.
-    """
+    """Return the tensors of a file, memory-mapped and read-only, and the metadata in its header."""
     header, start = _read_header(path)
     record = header.pop("__metadata__", {})
     return {name: _map_tensor(path, start, name, entry) for name, entry in header.items()}, record
 
 
 def scaled_rows(stored: np.ndarray, row_scales: np.ndarray, source: str) -> np.ndarray:
-    """Return float32 vectors from rows of int8 and their scales.
-
-    Raises
-    ------
-    DataError
-        The shapes do not fit together.
-    """
+    """Return float32 vectors from rows of int8 and their scales."""
     if stored.ndim != 2 or row_scales.shape != stored.shape[:1] or row_scales.dtype.kind != "f":
         raise DataError(
             f"{source}: rows of int8 of the shape {stored.shape} need one scale each, but there are "
@@ -186,17 +168,7 @@ class Tensor(NamedTuple):
 
 
 def vector_tensors(table: VectorTable, name: str, dtype: str, scale_name: str) -> list[Tensor]:
-    """Return the tensor of the vectors and, for int8, the tensor of the scales of its rows.
-
-    Parameters
-    ----------
-    table : VectorTable
-    name : str
-        Name of the tensor of vectors.
-    dtype : {'float32', 'float16', 'int8'}
-    scale_name : str
-        Name of the tensor of scales.
-    """
+    """Return the tensor of the vectors and, for int8, the tensor of the scales of its rows."""
     blocks = (block.tobytes() for block in stored_rows(table.vectors, dtype))
     tensors = [Tensor(name, KINDS[dtype], table.vectors.shape, blocks)]
     if dtype == "int8":
@@ -212,18 +184,7 @@ def write_tensors(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write tensors block by block, completely or not at all.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors in the order of the file.
-    path : path-like
-    record : dict of str to str
-        The entry ``__metadata__`` of the header.
-    overwrite : bool
-        Whether an existing file may be replaced.
-    """
+    """Write tensors block by block, completely or not at all."""
     header: dict[str, Any] = {}
     end = 0
     for tensor in tensors:
@@ -242,22 +203,7 @@ def write_tensors(
 def write_safetensors(
     table: VectorTable, path: str | os.PathLike[str], *, dtype: str = "float32", overwrite: bool = True
 ) -> None:
-    """Write vectors, words, counts and (if below 10 MB) the record of the run, completely or not at all.
-
-    Parameters
-    ----------
-    table : VectorTable
-    path : path-like
-    dtype : {'float32', 'float16', 'int8'}
-        Type of the vectors; int8 has a further tensor ``scales``.
-    overwrite : bool
-        Whether an existing file may be replaced.
-
-    Raises
-    ------
-    DataError
-        The vectors cannot be stored as ``dtype``.
-    """
+    """Write vectors, words, counts and (if below 10 MB) the record of the run, completely or not at all."""
     check_dtype(table, dtype)
     text = escape_lines(table.words).encode("utf-8", "surrogatepass")
     vectors, *row_scales = vector_tensors(table, "vectors", dtype, "scales")
@@ -278,22 +224,7 @@ def write_arrays(
     path: str | os.PathLike[str],
     record: Mapping[str, str],
 ) -> None:
-    """Write arrays, words and strings to one file, which ``map_tensors`` and ``read_safetensors`` read.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        Arrays of numbers; ``vectors`` has a row for each word.
-    words : sequence of str
-    path : path-like
-    record : mapping of str to str
-        Entries of the header.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    """
+    """Write arrays, words and strings to one file, which ``map_tensors`` and ``read_safetensors`` read."""
     text = escape_lines(list(words)).encode("utf-8", "surrogatepass")
     tensors = [Tensor("words", "U8", (len(text),), [text])]
     for name, array in sorted(arrays.items(), key=lambda item: -item[1].itemsize):  # so that all are aligned

@@ -25,23 +25,7 @@ FILES = {"config.cfg", "meta.json", "tokenizer", "vocab"}
 
 
 def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:
-    """Write a pipeline, completely or not at all.
-
-    Parameters
-    ----------
-    table : VectorTable
-    path : path-like
-        The folder.
-    overwrite : bool
-        Whether an older pipeline may be replaced.
-
-    Raises
-    ------
-    DataError
-        A word is empty or not Unicode text, or the folder holds other files.
-    ImportError
-        spaCy is not installed.
-    """
+    """Write a pipeline, completely or not at all."""
     check_unicode(table.words, "spaCy", empty=False)
     try:
         import spacy
@@ -86,13 +70,7 @@ def is_spacy_folder(path: Path) -> bool:
 
 
 def read_spacy(path: str | Path) -> VectorTable:
-    """Read the vectors of a pipeline, or of the folder of a vocabulary; no code of the pipeline is run.
-
-    Raises
-    ------
-    DataError
-        spaCy is not installed, the folder is damaged, or its vectors are floret's, which have no words.
-    """
+    """Read the vectors of a pipeline, or of the folder of a vocabulary; no code of the pipeline is run."""
     folder = Path(path) / "vocab" if (Path(path) / "vocab").is_dir() else Path(path)
     try:
         from spacy.strings import StringStore

@@ -69,13 +69,7 @@ def static_folder_library(path: Path) -> str | None:
 
 
 def read_static_folder(path: Path) -> VectorTable:
-    """Read a folder of either kind, if its tokens are whole words.
-
-    Raises
-    ------
-    DataError
-        A file is missing or damaged, or tokens are parts of words.
-    """
+    """Read a folder of either kind, if its tokens are whole words."""
     if not is_static_folder(path):
         raise DataError(f"{path} has no {TENSORS} or no {TOKENIZER}")
     tensors, _ = map_tensors(path / TENSORS)
@@ -115,27 +109,7 @@ def write_static_folder(
     evaluation: list[dict[str, Any]] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Write a folder for one of the two libraries, completely or not at all.
-
-    Parameters
-    ----------
-    table : VectorTable
-    path : path-like
-        The folder.
-    library : {'sentence-transformers', 'model2vec'}
-    dtype : {'float32', 'float16', 'int8'}
-        Type of the vectors; int8 only for model2vec.
-    evaluation : list of dict, optional
-        Reports for the model card, as ``cawv eval --json`` writes them.
-    overwrite : bool
-        Whether an older folder of this kind may be replaced.
-
-    Raises
-    ------
-    DataError
-        The vectors cannot be stored as ``dtype``, a word is not Unicode text, or the folder holds other
-        files.
-    """
+    """Write a folder for one of the two libraries, completely or not at all."""
     if dtype == "int8" and library == "sentence-transformers":
         raise DataError(
             "sentence-transformers' own layout has no int8: take float16, or the format model2vec, which "

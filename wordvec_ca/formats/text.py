@@ -44,13 +44,7 @@ TEXT_PART = 8
 
 
 def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
-    """Return (n_words, vector_size) from a header line.
-
-    Raises
-    ------
-    DataError
-        The line is not a header, or its vector size is 0 or absurd.
-    """
+    """Return (n_words, vector_size) from a header line."""
     sizes = parse_header(line)
     if sizes is None:
         raise DataError(
@@ -70,13 +64,7 @@ _PAIR = re.compile(rb"\d+:[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?")
 
 
 def strangeness(line: bytes) -> str:
-    """Return a description of what is wrong with a line of vectors, or an empty string for unknown faults.
-
-    Parameters
-    ----------
-    line : bytes
-        The line without its end.
-    """
+    """Return a description of what is wrong with a line of vectors, or an empty string for unknown faults."""
     fields = line.split()
     if not fields:
         return "the line is blank; remove blank lines"
@@ -152,35 +140,7 @@ def read_text(
     encoding: str = "utf-8",
     max_words: int | None = None,
 ) -> VectorTable:
-    """Read word2vec text (``header=True``) or GloVe text (``header=False``), plain or compressed.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    header : bool
-        Whether the first line holds the number of words and the vector size.
-    errors : {'strict', 'surrogateescape', 'replace', 'ignore'}
-        What to do with words that are not UTF-8: raise an error, keep the bytes as lone surrogates (which
-        writers with the same option turn back into these bytes), or replace or drop the bytes.
-    source : str, optional
-        Name of the file in messages; by default its path.
-    encoding : str
-        Encoding of the words.
-    max_words : int, optional
-        Read at most this many words; the rest of the file is not read.
-
-    Returns
-    -------
-    VectorTable
-        Table without counts. Words may occur several times; the caller decides what to do then.
-
-    Raises
-    ------
-    DataError
-        The file is cut off, has more or fewer lines than its header says, a line without the right number
-        of numbers, or a word that is not UTF-8. The message names the line.
-    """
+    """Read word2vec text (``header=True``) or GloVe text (``header=False``), plain or compressed."""
     name = source or str(path)
     size = os.path.getsize(path)
     plain = compression_of(path) is None
@@ -256,13 +216,7 @@ _ENDS_IN_DECIMALS = re.compile(rb"^.*[ \t][-+]?\d*\.\d+(?:[eE][-+]?\d+)?$", re.M
 
 
 def _look_for_numbers(words: list[bytes], vector_size: int, name: str, first_line: int) -> None:
-    """Warn of words that end in a decimal number, since their lines may have one number too many.
-
-    Raises
-    ------
-    DataError
-        Most words end in such a number, so the vector size must be wrong.
-    """
+    """Warn of words that end in a decimal number, since their lines may have one number too many."""
     joined = b"\n".join(words)
     if b" " not in joined and b"\t" not in joined:
         return
@@ -304,25 +258,7 @@ def line_blocks(stream: BinaryIO, carry: bytes, name: str) -> Iterator[bytes]:
 
 
 def parse_lines(text: bytes, vector_size: int, words: list[bytes], name: str, first_line: int) -> np.ndarray:
-    """Return the numbers of some lines and append their words to ``words``.
-
-    Parameters
-    ----------
-    text : bytes
-        Whole lines.
-    vector_size : int
-        How many numbers each line has.
-    words : list of bytes
-        Words of this file so far.
-    name : str
-        Name of the file, for messages.
-    first_line : int
-        Number of the line that is read when ``words`` is empty.
-
-    Returns
-    -------
-    ndarray of shape (n_lines, vector_size), float32
-    """
+    """Return the numbers of some lines and append their words to ``words``."""
     rows = np.empty((text.count(b"\n"), vector_size), dtype=np.float32)
     place = n_read = 0
     while n_read < len(rows):
@@ -395,13 +331,7 @@ def not_utf8(word: bytes, where: str) -> DataError:
 
 
 def encode_words(words: list[str], errors: str, format_name: str) -> list[bytes]:
-    """Encode words for a format that separates fields by spaces.
-
-    Raises
-    ------
-    DataError
-        A word is empty, contains ASCII white space, or holds lone surrogates while ``errors`` is 'strict'.
-    """
+    """Encode words for a format that separates fields by spaces."""
     joined = "\n".join(words)
     if words and joined.count("\n") == len(words) - 1 and "" not in words:
         try:
@@ -443,26 +373,7 @@ def write_text(
     errors: str = "strict",
     overwrite: bool = True,
 ) -> None:
-    """Write word2vec text (``header=True``) or GloVe text block by block, completely or not at all.
-
-    Parameters
-    ----------
-    table : VectorTable
-        Words and vectors.
-    path : path-like
-        If it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, the file is compressed.
-    header : bool
-        Whether the first line is ``n_words vector_size``.
-    errors : {"strict", "surrogateescape", "replace", "ignore"}
-        What to do with words that are not Unicode.
-    overwrite : bool
-        Whether an existing file may be replaced.
-
-    Raises
-    ------
-    DataError
-        A word cannot be written in this format (nothing is written then).
-    """
+    """Write word2vec text (``header=True``) or GloVe text block by block, completely or not at all."""
     words = encode_words(table.words, errors, "word2vec text" if header else "GloVe text")
     marked = None if header else next((word for word in table.words if "\ufeff" in word), None)
     if marked is not None:

@@ -21,13 +21,7 @@ UNKNOWN = "[UNK]"
 
 
 def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
-    """Return the content of the file; the id of a word is its row, and the unknown word comes last.
-
-    Raises
-    ------
-    DataError
-        A word holds lone surrogates, which are not Unicode text, or occurs twice.
-    """
+    """Return the content of the file; the id of a word is its row, and the unknown word comes last."""
     steps: list[dict[str, Any]] = []
     if splitting.tokenizer == "words":
         steps.append({"type": "Replace", "pattern": {"String": SOFT_HYPHEN}, "content": ""})
@@ -64,11 +58,6 @@ def tokenizer_json(words: list[str], splitting: Splitting) -> bytes:
 def words_of_tokenizer(content: bytes, source: str) -> tuple[list[str], str | None]:
     """Return the words (or pieces of words) of a ``tokenizer.json`` in the order of their ids, and the
     unknown word.
-
-    Raises
-    ------
-    DataError
-        The file is damaged, or its tokens are not whole words.
     """
     try:
         model = json.loads(content)["model"]

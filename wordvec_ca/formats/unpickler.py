@@ -177,15 +177,7 @@ class _Room:
 
 
 class _Shells(pickle.Unpickler):
-    """An unpickler that knows only the names listed in this module.
-
-    Parameters
-    ----------
-    stream : binary stream
-        The pickle.
-    size : int
-        Size of the pickle in bytes.
-    """
+    """An unpickler that knows only the names listed in this module."""
 
     def __init__(self, stream: Any, size: int) -> None:
         super().__init__(stream, encoding="latin1")  # strings of Python 2, decoded as gensim does
@@ -247,11 +239,6 @@ def _reconstruct_shell(cls: Any, *_: Any) -> Any:
 def unpickle(path: Path) -> Any:
     """Return the object in a pickle, made of shells with attributes, lists, dictionaries and
     ``PickledArray``.
-
-    Raises
-    ------
-    DataError
-        The pickle names anything but vectors, is damaged, or allocates more memory than its size explains.
     """
     check_sizes(path)
     with open(path, "rb") as stream:
@@ -322,11 +309,6 @@ def check_sizes(path: Path) -> None:
 
     This takes about a second for a million words. A pickle that is cut off or has unknown opcodes is not an
     error here: the unpickler stops there too.
-
-    Raises
-    ------
-    DataError
-        A length or an index is too large; the message names its position.
     """
     with open(path, "rb") as stream:
         if not stream.read(1):

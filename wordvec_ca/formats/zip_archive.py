@@ -39,15 +39,7 @@ def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:
 
 @contextmanager
 def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of the file that a name refers to; a file in an archive is unpacked first.
-
-    Raises
-    ------
-    DataError
-        The archive does not contain the member, contains several while none was named, or is damaged or
-        encrypted; or the member is implausibly large, or larger than half of the free space for temporary
-        files.
-    """
+    """Yield the path of the file that a name refers to; a file in an archive is unpacked first."""
     found = archive_and_member(path)
     if found is None:
         yield Path(path)

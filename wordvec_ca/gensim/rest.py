@@ -20,18 +20,7 @@ HERE = ("models", "rest")
 
 
 def gensims(name: str) -> Any:
-    """Return a module of gensim, or a name from one.
-
-    Parameters
-    ----------
-    name : str
-        The name after ``gensim.``, such as ``utils`` or ``models.LdaModel``.
-
-    Raises
-    ------
-    AttributeError
-        gensim is not installed, or does not have this name.
-    """
+    """Return a module of gensim, or a name from one."""
     try:
         return importlib.import_module(f"gensim.{name}")
     except ImportError:

@@ -211,20 +211,6 @@ def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarra
     the relative frequency of v. To average the vectors of an attention model, use these weights, as
     `wordvec_ca.sentences.SentenceVectorizer` does: in training each vector is multiplied by the attention of
     its word.
-
-    Parameters
-    ----------
-    model : EmbeddingModel or path
-        A cbow-attn model, or its directory.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float32
-
-    Raises
-    ------
-    DataError
-        The model has no attention, or files are missing or damaged.
     """
     if isinstance(model, EmbeddingModel):
         return model.word_attention()
@@ -238,21 +224,7 @@ def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarra
 
 
 def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> list[tuple[Part, np.ndarray]]:
-    """Return the mean attention to each place of the window, as a multiple of an equal share.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        A cbow-attn model.
-    tokens : ndarray of shape (n_tokens,), int32
-        Encoded text, -1 after each line.
-
-    Returns
-    -------
-    list of (Part, ndarray of shape (n_places,), float64)
-        For each part of the vectors, one number for each of its places (``Part.offsets``). 1 means that all
-        places get an equal share; nan means that the place does not occur in any line.
-    """
+    """Return the mean attention to each place of the window, as a multiple of an equal share."""
     config = model.config
     n_slots, columns = logits_of(config)
     words, slots = model.word_logits[:, :columns], model.slot_logits[0, :n_slots]

@@ -254,11 +254,6 @@ class ResolvedConfig(TrainConfig):
     def typed(self, *, also: Collection[str] = ()) -> dict[str, Any]:
         """Return the options that produce this configuration: model, workers and options with other values
         than their defaults.
-
-        Parameters
-        ----------
-        also : collection of str
-            Options to include even if they have their defaults.
         """
         usual = ResolvedConfig.of(TrainConfig(model=self.model))
         return {

@@ -31,13 +31,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> ResolvedConfig:
-    """Return the resolved configuration of a model directory.
-
-    Raises
-    ------
-    DataError
-        As ``read_record``, or an option is unknown or outside its limits.
-    """
+    """Return the resolved configuration of a model directory."""
     try:
         options = {**OF_OLDER_RECORDS, **read_record(folder)["config"]}
         return ResolvedConfig.of(TrainConfig.from_dict(options))
@@ -48,17 +42,7 @@ def read_config(folder: Path) -> ResolvedConfig:
 
 
 def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the attention logits of a saved cbow-attn model, memory-mapped.
-
-    Returns
-    -------
-    words : ndarray of shape (n_words, columns), float32
-        K; it has 2 * window columns, 1 for ``attention="word"``, 0 for ``attention="position"``. With parts,
-        the columns of each part follow each other, see ``wordvec_ca.tables.logits_by_part``.
-    slots : ndarray of shape (2 * window,), float32
-        s; with parts, the places of each part in turn. For a model of documents, the logit of the document
-        follows.
-    """
+    """Return the attention logits of a saved cbow-attn model, memory-mapped."""
     folder = Path(directory)
     record, config = read_record(folder), read_config(folder)
     if not config.spec.attends:
@@ -75,13 +59,7 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
 
 
 def read_tree(path: Path, n_words: int) -> np.ndarray:
-    """Return a tree that words have joined; see `wordvec_ca.models.paths.tree_paths`.
-
-    Raises
-    ------
-    DataError
-        The tree is damaged, or has another number of words.
-    """
+    """Return a tree that words have joined; see `wordvec_ca.models.paths.tree_paths`."""
     tree = np.array(map_npy(path))
     whole = tree.shape == (3, n_words) and tree.dtype == np.int64 and tree.min() >= 0
     if whole:

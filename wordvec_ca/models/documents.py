@@ -180,24 +180,7 @@ class Documents:
 
 
 def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, Callable[[Tag], int]]:
-    """Return the memory-mapped document vectors of a model directory, and a function that finds their rows.
-
-    Parameters
-    ----------
-    directory : path
-
-    Returns
-    -------
-    vectors : KeyedVectors
-        The vectors; keys are the tags as text.
-    row_of : callable
-        Returns the row of a tag; raises a DataError if there is no such document.
-
-    Raises
-    ------
-    DataError
-        The model has no documents.
-    """
+    """Return the memory-mapped document vectors of a model directory, and a function that finds rows."""
     tags = tags_of_model(directory)
     rows = _read_rows(Path(directory))
     documents = Documents(tags, rows, np.zeros(tags.n, np.float32))
@@ -207,11 +190,6 @@ def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, C
 def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
     """Return the addition of a document to the logit of the document's place; without a tag, the mean over
     all documents.
-
-    Raises
-    ------
-    DataError
-        There is no such document, or the model is incomplete.
     """
     tags = tags_of_model(directory)
     logits = read_array(Path(directory) / ModelFile.ATTENTION_DOCUMENTS, (tags.n,))
@@ -221,21 +199,7 @@ def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
 
 
 def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | None = None) -> KeyedVectors:
-    """Return a table of the vectors of words, followed by those of documents, named by `PREFIX` and the tag.
-
-    Parameters
-    ----------
-    words : KeyedVectors
-    documents : KeyedVectors
-        See `document_vectors`.
-    limit : int, optional
-        Largest number of documents, chosen at equal distances; by default all.
-
-    Raises
-    ------
-    DataError
-        The vectors are of different sizes, or a word is spelled as a document is.
-    """
+    """Return a table of the vectors of words, followed by those of documents, named `PREFIX` and tag."""
     n = len(documents) if limit is None else min(limit, len(documents))
     rows = np.arange(n) * len(documents) // max(1, n)
     if words.vector_size != documents.vector_size:
@@ -253,13 +217,7 @@ def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | Non
 
 
 def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:
-    """Return the tags of the documents of a model directory.
-
-    Raises
-    ------
-    DataError
-        The model does not have documents.
-    """
+    """Return the tags of the documents of a model directory."""
     folder = Path(directory)
     if not (folder / ModelFile.DOCUMENTS).exists():
         raise DataError(f"{os.fspath(directory)!r} has no vectors of documents")

@@ -134,13 +134,7 @@ class EmbeddingModel:
             self.documents = Documents.zeros(tags or DocumentTags(0), self.config.vector_size, folder)
 
     def __getitem__(self, word: str) -> np.ndarray:
-        """Raise an error that names ``wv``: a model is not a table of vectors.
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
+        """Raise an error that names ``wv``: a model is not a table of vectors."""
         raise TypeError(f"a model is not a table of vectors: take m.wv[{word!r}], or m.vectors[{word!r}]")
 
     if not TYPE_CHECKING:  # so that type checkers still report such mistakes

@@ -15,32 +15,14 @@ if TYPE_CHECKING:
 
 
 def word_paths(counts: np.ndarray) -> Paths:
-    """Return the path from the root of the Huffman tree to each word.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_words,), integer
-        How often each word occurs.
-
-    Returns
-    -------
-    Paths
-        ``ends``, ``nodes`` and ``labels``: see ``wordvec_ca.kernels.Paths``.
-    """
+    """Return the path from the root of the Huffman tree to each word."""
     from wordvec_ca.kernels import huffman_paths
 
     return huffman_paths(counts)
 
 
 def tree_paths(tree: np.ndarray) -> Paths:
-    """Return the path from the root to each word of a tree to which new words were added.
-
-    Parameters
-    ----------
-    tree : ndarray of shape (3, n_words), int64
-        For each word: its count when it was added to the tree, the number of its group, from 0, and its rank
-        in the tree. The vocabulary is sorted again when counts grow, but the tree does not change.
-    """
+    """Return the path from the root to each word of a tree to which new words were added."""
     from wordvec_ca.kernels import Paths
 
     counts, groups, places = tree
@@ -62,21 +44,7 @@ def ordered_paths(counts: np.ndarray, groups: np.ndarray) -> Paths:
 
 
 def joined_paths(old: Paths, old_counts: np.ndarray, new_counts: np.ndarray) -> tuple[Paths, np.ndarray]:
-    """Return the paths of a tree after words were added, and the new number of each old node.
-
-    Parameters
-    ----------
-    old : Paths
-        Paths of the old words.
-    old_counts, new_counts : ndarray of shape (n_words,), integer
-        Counts of the old words, and of the new ones, which follow them.
-
-    Returns
-    -------
-    paths : Paths
-        Paths of all words; nodes are numbered by falling count of the words below them, as before.
-    places : ndarray of shape (n_old_words - 1,), int64
-    """
+    """Return the paths of a tree after words were added, and the new number of each old node."""
     from wordvec_ca.kernels import Paths
 
     n_new, n_old = len(new_counts), len(old_counts)

@@ -42,28 +42,6 @@ def publish(
     """Publish the vectors of a model directory in another form, without changing the parameters.
 
     The vectors are computed block by block from the files, so the model need not fit into memory.
-
-    Parameters
-    ----------
-    directory : path
-        The model.
-    form : str
-        One of ``VECTOR_FORMS``.
-    output : path, optional
-        Directory for a changed copy of the model. By default the directory itself is changed, completely or
-        not at all.
-    overwrite : bool, default False
-        Whether an existing ``output`` may be replaced.
-
-    Raises
-    ------
-    DataError
-        The folder is not a model directory, is damaged, or has resampled models, whose form cannot be
-        changed.
-    OptionError
-        The form is unknown, or the model cannot have it.
-    OutputExistsError
-        ``output`` exists and ``overwrite`` is false.
     """
     source = Path(os.path.realpath(directory))
     record = read_record(source)

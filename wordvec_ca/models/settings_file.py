@@ -11,14 +11,7 @@ from wordvec_ca._version import __version__
 
 
 def settings_file(settings: Mapping[str, Any]) -> str:
-    """Return the content of the file ``run.toml`` of a model directory.
-
-    Parameters
-    ----------
-    settings : mapping
-        Option of ``cawv train``, without its dashes -> value. A value that UTF-8 cannot represent is left out
-        with a comment.
-    """
+    """Return the content of the file ``run.toml`` of a model directory."""
     lines = [
         f"# Settings of a run of cawv {__version__}. To do it again: cawv train --config run.toml -o NEW",
         "# Options that are not here have their defaults.",

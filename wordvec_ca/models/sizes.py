@@ -44,19 +44,7 @@ def check_room(
     present: int = 0,
     documents: int = 0,
 ) -> None:
-    """Raise a DataError before training if the disk has no room for the model.
-
-    Parameters
-    ----------
-    directory : path
-        Path of the model.
-    config : ResolvedConfig
-    n_words : int
-    present : int, default 0
-        Number of bytes on disk of models of resampled text that exist already.
-    documents : int, default 0
-        Number of documents; each has a row in the model, and one in the folder of the run.
-    """
+    """Raise a DataError before training if the disk has no room for the model."""
     needed = 4 * documents * (config.vector_size + padded(config.vector_size))
     needed += saved_bytes(config, n_words) + max(0, resampling_bytes(config, n_words) - present)
     free = shutil.disk_usage(nearest_existing(Path(os.path.realpath(directory)).parent)).free
@@ -82,18 +70,7 @@ def check_memory(config: ResolvedConfig, n_words: int) -> None:
 
 
 def memory_bytes(config: ResolvedConfig, n_words: int, replicas: int = 1, threads: int | None = None) -> int:
-    """Return the bytes of memory that the parameters take, padding included.
-
-    Parameters
-    ----------
-    config : ResolvedConfig
-    n_words : int
-        Size of the vocabulary.
-    replicas : int, default 1
-        Copies of the parameters; several copies also need their common base.
-    threads : int, optional
-        Number of threads; by default that of the configuration.
-    """
+    """Return the bytes of memory that the parameters take, padding included."""
     shapes = list(parameter_shapes(config, n_words).values())
     copies = replicas + (replicas > 1)
     rows = sum(4 * rows * columns for rows, columns in shapes) * copies

@@ -29,12 +29,6 @@ BLOCK_WORDS = 4_096
 class Subwords:
     """The rows of words and n-grams, and the rows of each word.
 
-    Parameters
-    ----------
-    config : ResolvedConfig
-        A configuration with ``subwords``.
-    vocab : Vocab
-
     Attributes
     ----------
     rows : ndarray of shape (n_rows, width), float32
@@ -105,18 +99,7 @@ class Subwords:
     def begin_with(
         self, words: np.ndarray, own_rows: np.ndarray, ngrams: np.ndarray, ngram_rows: np.ndarray
     ) -> None:
-        """Copy rows from another model; a row that replaces several gets their mean.
-
-        Parameters
-        ----------
-        words : ndarray of shape (n,), int64
-            Words that the other model has; ``own_rows``, shape (n, vector_size), are their rows in it.
-        own_rows : ndarray
-        ngrams : ndarray of shape (m,), int64
-            N-grams that the other model has, as positions in ``index``; ``ngram_rows``, shape (m,
-            vector_size), are their rows in it.
-        ngram_rows : ndarray
-        """
+        """Copy rows from another model; a row that replaces several gets their mean."""
         rows = np.concatenate([words, self.index.rows[ngrams]])
         n_found = np.bincount(rows, minlength=len(self.rows))
         sums = np.zeros((len(self.rows), own_rows.shape[1]), np.float32)
@@ -169,16 +152,7 @@ class Subwords:
 def _shared_rows(
     word_of: np.ndarray, begins: np.ndarray, ends: np.ndarray, tokens: np.ndarray, n_words: int
 ) -> tuple[np.ndarray, int]:
-    """Return the row of each n-gram, and the number of rows that are not rows of words.
-
-    Parameters
-    ----------
-    word_of, begins, ends : ndarray
-        The words of n-gram k are ``word_of[begins[k] : ends[k]]``, in ascending order.
-    tokens : ndarray
-        How often each n-gram occurs in the text: rows that are used together are stored together.
-    n_words : int
-    """
+    """Return the row of each n-gram, and the number of rows that are not rows of words."""
     if not len(begins):
         return np.empty(0, np.int64), 0
     lengths = ends - begins

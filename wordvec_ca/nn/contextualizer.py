@@ -21,24 +21,6 @@ def second_order_attention(
         c'_j = \sum_i \alpha_{ij} x_{ij}
 
     (Maupomé & Meurs 2021, section 2; the paper prints n for m in the shapes of U, V, W.)
-
-    Parameters
-    ----------
-    tokens : Tensor, shape (N, n, m)
-        ``x``, zero at padding.
-    keys : Tensor, shape (N, n, u)
-        ``U x``, which recurrent models compute once for all steps.
-    contexts : Tensor, shape (N, t, m)
-        ``c``, one or more for each document.
-    query, output : Tensor, shapes (u, m) and (m, u)
-        ``V`` and ``W``.
-    padding : bool Tensor, shape (N, n), or None
-        True at tokens that do not exist.
-
-    Returns
-    -------
-    Tensor, shape (N, t, m)
-        The new contexts; zero for a document without tokens.
     """
     queries = nn.functional.linear(contexts, query)
     scores = nn.functional.linear(keys.unsqueeze(1) * queries.unsqueeze(2), output)

@@ -75,13 +75,7 @@ def relative_attention(folder: Path, counts: np.ndarray | None, config: TrainCon
 
 
 def word_classes(words: Sequence[str]) -> list[tuple[str, np.ndarray]]:
-    """Return named groups of words, as indices: punctuation, numbers, and other words by frequency.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Most frequent first.
-    """
+    """Return named groups of words, as indices: punctuation, numbers, and other words by frequency."""
     kinds = np.array(
         [0 if not any(map(str.isalnum, w)) else 1 if not any(map(str.isalpha, w)) else 2 for w in words]
     )
@@ -94,15 +88,7 @@ def word_classes(words: Sequence[str]) -> list[tuple[str, np.ndarray]]:
 
 
 def attention(folder: Path, vectors: KeyedVectors, config: TrainConfig) -> dict[str, Any]:
-    """Return the content of the section for a cbow-attn model.
-
-    Returns
-    -------
-    dict
-        ``by`` (what the logits depend on), ``warmup`` (share of the run) and ``parts``: for each part of the
-        vectors ``title`` ('' if there is one), ``by_place`` (Figure or None), ``favourites`` (dict or None)
-        and ``heat`` (dict or None).
-    """
+    """Return the content of the section for a cbow-attn model."""
     return {
         "by": "by word and place" if config.attention == "full" else f"by {config.attention}",
         "warmup": f"{config.attention_warmup:.0%}",

@@ -15,14 +15,7 @@ ELSEWHERE = {"config", "command", "format", "raw_tokens", "raw_types", "n_words"
 
 
 def reproduction(record: dict[str, Any], config: ResolvedConfig) -> dict[str, Any]:
-    """Return the command that makes the model again.
-
-    Returns
-    -------
-    dict
-        ``command`` (str), ``recorded`` (bool: whether the run recorded it) and ``fingerprint`` of the
-        encoded text (str, may be empty).
-    """
+    """Return the command that makes the model again."""
     command, corpus = record.get("command"), record.get("corpus")
     fingerprint = corpus.get("fingerprint") if isinstance(corpus, dict) else None
     recorded = isinstance(command, str)
@@ -43,13 +36,7 @@ def _options(config: ResolvedConfig) -> list[str]:
 
 
 def details(record: dict[str, Any], config: ResolvedConfig) -> list[dict[str, Any]]:
-    """Return tables of the configuration and of all other entries of the record.
-
-    Returns
-    -------
-    list of dict
-        ``title``, ``note`` and ``rows``: (name, value, whether it differs from the default).
-    """
+    """Return tables of the configuration and of all other entries of the record."""
     typed = config.typed().keys() - {"model", "workers"}
     options = [(name, shown(value), name in typed) for name, value in config.as_dict().items()]
     tables = [_table("Configuration", options, "In bold what differs from the default.")]

@@ -21,14 +21,7 @@ LONGEST_TAG = 60
 
 
 def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
-    """Return rows of some frequent, medium and rare words, always the same ones.
-
-    Parameters
-    ----------
-    words : sequence of str
-        All words, most frequent first. Words of three letters or more are preferred. The most frequent words
-        are left out, since their neighbours mean little.
-    """
+    """Return rows of some frequent, medium and rare words, always the same ones."""
     long = [row for row, word in enumerate(words) if len(word) > 2 and word.isalpha()]
     usable = long if len(long) >= 30 else list(range(len(words)))
     n = len(usable)
@@ -46,15 +39,7 @@ def chosen_words(words: Sequence[str]) -> dict[str, list[int]]:
 
 
 def neighbour_tables(vectors: KeyedVectors) -> list[dict[str, Any]]:
-    """Return tables of neighbours.
-
-    Returns
-    -------
-    list of dict
-        ``title`` and ``rows``: (word, count or empty string, list of (neighbour, cosine)). If there are
-        resampled models, the cosine is followed by its interval for a single run and by the number of
-        models that have the neighbour.
-    """
+    """Return tables of neighbours."""
     tables = []
     for name, rows in chosen_words(vectors.index_to_key).items():
         lines = []

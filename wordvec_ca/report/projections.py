@@ -32,23 +32,7 @@ class Placed(Protocol):
 
 
 def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -> str:
-    """Return a picture of words on an axis.
-
-    Parameters
-    ----------
-    models : sequence of Projections
-        The projections in each model. With one model, the picture has a line for each word, in the order of
-        the axis. With several, such as one per period, it has a curve for each word through the models in
-        the given order, with the intervals as a band. The poles of the first model label the ends of the
-        axis.
-    names : sequence of str
-        Names of the models.
-
-    Returns
-    -------
-    str
-        An SVG document, without scripts; it loads nothing from elsewhere.
-    """
+    """Return a picture of words on an axis."""
     title = getattr(models[0], "poles", "axis") if models else "axis"
     poles = getattr(models[0], "ends", ("", "")) if models else ("", "")
     ends = [end for model in models for one in model for end in (one.low, one.value, one.high) if end == end]

@@ -15,14 +15,7 @@ from wordvec_ca.specs.quantities import duration
 
 
 def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[str, Any]:
-    """Return the content of the head of the page.
-
-    Returns
-    -------
-    dict
-        ``began`` (str, may be empty), ``interrupted`` (bool), ``trained`` and ``verdict`` (str, may be empty)
-        and ``tiles`` (list of (label, value)).
-    """
+    """Return the content of the head of the page."""
     timings = record.get("timings")
     timings = timings if isinstance(timings, dict) else {}
     began = record.get("started")

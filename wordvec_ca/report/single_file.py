@@ -16,17 +16,7 @@ from markupsafe import Markup
 
 
 def scripted_page(template: str, *, scripts: Sequence[str], styles: Sequence[str], **values: Any) -> str:
-    """Return a page as HTML.
-
-    Parameters
-    ----------
-    template : str
-        Path below ``wordvec_ca`` of the template, with the variables ``policy``, ``style`` and ``script``.
-    scripts, styles : sequence of str
-        Paths of files below ``wordvec_ca``, in the order in which they are included.
-    **values
-        Other variables of the template.
-    """
+    """Return a page as HTML."""
     loader = PackageLoader("wordvec_ca", "")
     templates = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -119,28 +119,7 @@ def chart(
     zero: bool = False,
     x_whole: bool = False,
 ) -> str:
-    """Return a chart of lines and points.
-
-    Parameters
-    ----------
-    title, description : str
-        Name of the chart, and its message in words.
-    series : sequence of Series
-        At most two.
-    x_label, y_label : str
-        Labels of the axes.
-    x_log, y_log : bool
-        Whether an axis is logarithmic.
-    zero : bool
-        Whether the vertical axis begins at 0.
-    x_whole : bool
-        Whether the horizontal axis shows a count, so that only whole numbers are labelled.
-
-    Returns
-    -------
-    str
-        An ``svg`` element; '' if there is no point to show.
-    """
+    """Return a chart of lines and points."""
     shown = [_finite(one, x_log, y_log) for one in series]
     xs = [x for points in shown for piece in points for x, _ in piece]
     ys = [y for points in shown for piece in points for _, y in piece]
@@ -210,22 +189,7 @@ def heat_map(
     columns: Sequence[str],
     values: Sequence[Sequence[float]],
 ) -> str:
-    """Return a heat map of ratios on a log scale; 1 has no colour, higher and lower ratios have two hues.
-
-    Parameters
-    ----------
-    title, description : str
-        As in ``chart``.
-    rows, columns : sequence of str
-        Labels.
-    values : sequence of sequence of float
-        Positive ratios, one sequence for each row; nan leaves the cell empty.
-
-    Returns
-    -------
-    str
-        An ``svg`` element.
-    """
+    """Return a heat map of ratios on a log scale; 1 has no colour, higher and lower ratios have two hues."""
     left, cell_height, top = 180, 26, 8
     cell = max(13.0, min(40.0, 620 / max(1, len(columns))))
     width, height = left + cell * len(columns) + 8, top + cell_height * len(rows) + 62

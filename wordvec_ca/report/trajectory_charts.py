@@ -19,21 +19,7 @@ STYLE = """svg{background:#fff;font:12px sans-serif}path{fill:none}.mark0{stroke
 
 
 def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], texts: Sequence[str]) -> str:
-    """Return a picture of how far words moved from the first text.
-
-    Parameters
-    ----------
-    words : sequence of (str, sequence of float, sequence of float)
-        For each word: the word; its distance between the first and each later text; and the 95 % quantiles
-        of these distances in permuted texts, empty if not known.
-    texts : sequence of str
-        Names of the texts, for the description of the chart.
-
-    Returns
-    -------
-    str
-        An SVG document, without scripts; it loads nothing from elsewhere.
-    """
+    """Return a picture of how far words moved from the first text."""
     first, *later = map(showable_name, texts)
     rows = max(1, math.ceil(len(words) / ACROSS))
     height = HEIGHT + 24

@@ -18,14 +18,7 @@ MOST_FREQUENT = 45
 
 
 def vocabulary(vectors: KeyedVectors, record: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
-    """Return the content of the section on the vocabulary.
-
-    Returns
-    -------
-    dict
-        ``about`` (str), ``figures`` (list of Figure) and ``frequent`` (list of (word, count); the count may
-        be an empty string).
-    """
+    """Return the content of the section on the vocabulary."""
     counts, figures = vectors.counts, []
     n = len(vectors)
     ranks = np.unique(np.geomspace(1, n, 160).astype(np.int64))

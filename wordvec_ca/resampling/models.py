@@ -418,14 +418,7 @@ class ResampledModels:
 
 
 def turn_rows(array: np.ndarray, turn: np.ndarray) -> None:
-    """Rotate the vectors in an array of parameters, in place.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_rows, n * padded(d)), float32
-        Each row has n vectors side by side, each padded with zeros.
-    turn : ndarray of shape (d, d), float32
-    """
+    """Rotate the vectors in an array of parameters, in place."""
     d = len(turn)
     vectors = array.reshape(-1, padded(d))
     for start in range(0, len(vectors), BLOCK_ROWS):

@@ -122,15 +122,7 @@ class Bar:
 
 
 class RenewedLine:
-    """One line that is rewritten during a run; a notebook keeps only its last state.
-
-    Parameters
-    ----------
-    write : callable
-        Called with each new text of the line.
-    every : float, optional
-        Seconds between two updates. If it is above 1, the first update waits as long, too.
-    """
+    """One line that is rewritten during a run; a notebook keeps only its last state."""
 
     def __init__(self, write: Callable[[str], None], every: float = RENEW_EVERY) -> None:
         self._write = write
@@ -204,13 +196,7 @@ Reading: TypeAlias = "Callable[[int, int | None, int], None]"
 
 @contextlib.contextmanager
 def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | None]]:
-    """Yield the callbacks that show the training, and the one that shows the reading.
-
-    Parameters
-    ----------
-    style : {"bar", "lines", "notebook", "none"}
-        "lines" does not show the reading; "notebook" shows one line below the running cell.
-    """
+    """Yield the callbacks that show the training, and the one that shows the reading."""
     if style == "notebook":
         line = RenewedLine(_cell_output())
         yield [line], line.reading
@@ -244,16 +230,6 @@ class JsonLog:
 
     If the disk is full, the log ends with its last complete record, a warning is given, and the run
     continues.
-
-    Parameters
-    ----------
-    path : Path
-        File to append to.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:

@@ -17,13 +17,7 @@ END_OF_LINE = b"</s>"
 
 
 def former_config(path: str | os.PathLike[str]) -> ResolvedConfig:
-    """Return the options with which a model was trained.
-
-    Raises
-    ------
-    DataError
-        The model cannot be read, or is a fastText model that cannot be trained further.
-    """
+    """Return the options with which a model was trained."""
     if _is_fasttext(path):
         return ResolvedConfig.of(config_of_fasttext(read_trainable_fasttext(path).options))
     return read_config(Path(path))
@@ -45,11 +39,6 @@ def former_model(path: str | os.PathLike[str]) -> EmbeddingModel:
     The conversion of a ``.bin`` does not change the vectors of its words. N-grams that occur in the same
     words get one row, the mean of their rows: fastText gave them the same steps, so they differ only in their
     initial values. Buckets that no word uses, which still have random initial values, are left out.
-
-    Raises
-    ------
-    DataError
-        For the reasons given in `former_config`.
     """
     if not _is_fasttext(path):
         return EmbeddingModel.load(path)
@@ -71,13 +60,7 @@ def former_model(path: str | os.PathLike[str]) -> EmbeddingModel:
 
 
 def config_of_fasttext(options: FastTextOptions) -> TrainConfig:
-    """Convert fastText's options for word vectors to those of this package.
-
-    Raises
-    ------
-    DataError
-        A value is outside the limits of this package.
-    """
+    """Convert fastText's options for word vectors to those of this package."""
     try:
         return TrainConfig(**training_options(options))
     except ValueError as error:

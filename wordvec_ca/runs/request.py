@@ -108,21 +108,7 @@ class Request:
 
 
 def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str = REQUEST_FILE) -> R | None:
-    """Return the request stored in a file; None if there is no such file.
-
-    Parameters
-    ----------
-    storage : Storage
-    made : callable
-        Converts a record to a request.
-    name : str
-        Name of the file.
-
-    Raises
-    ------
-    DataError
-        The file is damaged, or of another format.
-    """
+    """Return the request stored in a file; None if there is no such file."""
     data = storage.read(name)
     if data is None:
         return None
@@ -202,15 +188,7 @@ class RunRequest(Request):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], output: Path) -> RunRequest:
-        """Make a request from ``as_record``'s result.
-
-        Raises
-        ------
-        ValueError, TypeError, KeyError
-            The record is damaged.
-        DataError
-            The record is that of a run on a cluster.
-        """
+        """Make a request from ``as_record``'s result."""
         if "cluster" in record:
             raise DataError(f"the run of {os.fspath(output)!r} is a run on a cluster: resume it there")
         request = cls(**{**record, "config": ResolvedConfig.from_dict(record["config"]), "output": output})

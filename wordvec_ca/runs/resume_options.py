@@ -27,13 +27,7 @@ OF_THE_MACHINE = tuple(name for name in CHANGEABLE if OPTIONS[name].continued is
 
 
 def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> ResolvedConfig:
-    """Return a configuration with some options changed.
-
-    Raises
-    ------
-    DataError
-        An option is not in ``CHANGEABLE``, or the tokenizer is a function that the user did not name.
-    """
+    """Return a configuration with some options changed."""
     changeable = CHANGEABLE if config.resamples is None else OF_THE_MACHINE
     for name, value in changes.items():
         former = getattr(config, name)
@@ -84,21 +78,7 @@ def check_texts(
 def check_state(
     run: UnfinishedRun, state: State, config: TrainConfig, isa: str | None, *, accept_changes: bool
 ) -> None:
-    """Raise a DataError if a run would not continue as it began; warn if only the last bits would differ.
-
-    Parameters
-    ----------
-    run : UnfinishedRun
-        The run.
-    state : State
-        Its newest checkpoint.
-    config : TrainConfig
-        Configuration with which the run continues.
-    isa : str or None
-        The instruction set of this process.
-    accept_changes : bool
-        Continue even with another instruction set.
-    """
+    """Raise a DataError if a run would not continue as it began; warn if only the last bits would differ."""
     if state.run != run.request.run:
         raise DataError(
             f"the checkpoint in {str(run.folder)!r} is of another run: copy a run's folder as a whole"
@@ -126,17 +106,7 @@ def check_state(
 
 
 def check_pools(state: State, trainer: Trainer, *, accept_changes: bool) -> None:
-    """Raise a DataError if a run would continue with other negatives than those with which it began.
-
-    Parameters
-    ----------
-    state : State
-        The checkpoint from which the run continues.
-    trainer : Trainer
-        The trainer of this process.
-    accept_changes : bool
-        Warn instead of raising an error.
-    """
+    """Raise a DataError if a run would continue with other negatives than those with which it began."""
     plan = trainer.replica.negatives.plan
     begun = plan_of_older(trainer.config, len(trainer.tokens)) if state.pools is None else state.pools
     if begun != plan:

@@ -307,21 +307,7 @@ def resume(
 
 
 class Session:
-    """The part of a run that this process does: when it began, and which functions receive its progress.
-
-    Parameters
-    ----------
-    callbacks : sequence of callable
-        As in ``train``.
-    progress : callable, optional
-        As ``encoding_progress`` in ``train``.
-
-    Raises
-    ------
-    TypeError
-        ``callbacks`` is not a sequence of callables. Without this check, the error would come only after the
-        corpus was read.
-    """
+    """The part of a run that this process does: when it began, and which functions receive its progress."""
 
     def __init__(self, callbacks: Sequence[Callback], progress: ReadingProgress | None) -> None:
         if not isinstance(callbacks, Iterable) or not all(map(callable, found := list(callbacks))):

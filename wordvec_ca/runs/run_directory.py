@@ -46,15 +46,6 @@ class UnfinishedRun:
 
     Create it with `begin` or `open`. If the block ends with an exception, the folder of a new run is removed,
     unless it contains a checkpoint; then a warning states how to continue.
-
-    Parameters
-    ----------
-    output : Path
-        The future model directory.
-    request : RunRequest
-        What the run is to do.
-    lock : file or None
-        The lock that this process holds.
     """
 
     def __init__(self, output: Path, request: RunRequest, lock: IO[bytes] | None) -> None:
@@ -67,14 +58,7 @@ class UnfinishedRun:
 
     @classmethod
     def begin(cls, request: RunRequest) -> UnfinishedRun:
-        """Create the folder of a new run.
-
-        Raises
-        ------
-        DataError
-            There is an unfinished run already and ``overwrite`` is false, another process is at work on it,
-            or the folder cannot be written.
-        """
+        """Create the folder of a new run."""
         output, vocab, overwrite = request.output, request.vocab, request.overwrite
         assert output is not None
         target = Path(os.path.abspath(output))
@@ -101,13 +85,7 @@ class UnfinishedRun:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> UnfinishedRun:
-        """Open the run of a future model directory, given by the name of either the directory or OUTPUT.run.
-
-        Raises
-        ------
-        DataError
-            There is no such run, it cannot be read, or another process is at work on it.
-        """
+        """Open the run of a future model directory, given by the name of the directory or of OUTPUT.run."""
         target = _output(directory)
         folder = run_folder(target)
         if not (folder / REQUEST_FILE).is_file():
@@ -157,13 +135,7 @@ class UnfinishedRun:
                 )
 
     def newest_states(self) -> list[State]:
-        """Return the state of the newest checkpoint, or of those of all models of resampled text.
-
-        Raises
-        ------
-        DataError
-            A model has checkpoints, but none can be read.
-        """
+        """Return the state of the newest checkpoint, or of those of all models of resampled text."""
         folders = [folder_of_model(self.folder, k) for k in range(self.request.config.resamples or 0)]
         found = [Checkpoints(Storage(place)).newest_state() for place in folders or [self.folder]]
         return [state for state in found if state is not None]
@@ -239,13 +211,7 @@ def _checkpoints_in(folder: Path) -> list[Path]:
 
 
 def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
-    """Return the names of the inputs of an unfinished run: texts, and models or vectors to begin with.
-
-    Raises
-    ------
-    DataError
-        There is no run, or its record cannot be used.
-    """
+    """Return the names of the inputs of an unfinished run: texts, and models or vectors to begin with."""
     target = _output(directory)
     folder = run_folder(target)
     if not (folder / REQUEST_FILE).is_file():

@@ -30,23 +30,7 @@ NAMES = {"text": "corpus", "valid": "held-out text"}
 
 
 class Texts:
-    """Encodes the texts of a run; a context manager that closes them.
-
-    Parameters
-    ----------
-    request : RunRequest
-        What the run is to do.
-    run : UnfinishedRun or None
-        Folder of the run; None if the run cannot be resumed.
-    config : ResolvedConfig
-        Configuration for reading; its ``count_memory`` and ``workers`` may differ from those of the request.
-    former : State, optional
-        The state from which the run continues; it must have been trained on the same texts.
-    accept_changes : bool, default False
-        Use a text as it was encoded even if its files have changed since.
-    progress : callable, optional
-        See ``encode_corpus``.
-    """
+    """Encodes the texts of a run; a context manager that closes them."""
 
     def __init__(
         self,
@@ -69,13 +53,7 @@ class Texts:
         self._opened.close()
 
     def text(self, corpus: Corpus | EncodedCorpus | None, vocab: Vocab | None) -> EncodedCorpus:
-        """Encode the corpus, or open its encoded form.
-
-        Raises
-        ------
-        DataError
-            The text cannot be used, has changed since the run began, or no longer exists.
-        """
+        """Encode the corpus, or open its encoded form."""
         expected = None if self._former is None else self._former.fingerprint
         if isinstance(corpus, EncodedCorpus):
             if expected is not None and corpus.fingerprint != expected:
@@ -84,13 +62,7 @@ class Texts:
         return self._encode("text", corpus, vocab, expected)
 
     def held_out(self, valid: Corpus | None, vocab: Vocab) -> EncodedCorpus | None:
-        """Encode the held-out text, if there is one, with the words of the corpus.
-
-        Raises
-        ------
-        DataError
-            As for ``text``.
-        """
+        """Encode the held-out text, if there is one, with the words of the corpus."""
         if not self._request.validates:
             return None
         expected = None if self._former is None else self._former.valid_fingerprint

@@ -91,21 +91,6 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
     (``field``, ``count_memory``, ``workers``) or to one run (``resamples``, ``anchored``) are not inherited.
     Learning rates are not inherited if ``cbow_update`` changes, nor is ``shared_by`` if the model or
     ``negatives`` changes.
-
-    Parameters
-    ----------
-    directory : path
-        A model directory.
-    changes : mapping
-        Options of ``TrainConfig`` to change.
-
-    Raises
-    ------
-    DataError
-        The folder is not a model directory or is damaged, or a changed option would change the shape or
-        meaning of the parameters.
-    OptionError
-        An option is outside its limits.
     """
     former = former_config(directory)
 
@@ -159,22 +144,6 @@ def expanded_vocab(
     All words of the model stay. Words that occur ``min_count`` times in the new corpus are added; with
     ``max_final_vocab``, only the most frequent of them, up to that size of the vocabulary. If the model was
     trained on this same corpus, the corpus is not counted again, and the vocabulary stays the same.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        A corpus that can be read twice: files, or a collection such as a list.
-    config : TrainConfig
-        Options for splitting the text and choosing the words.
-    directory : path
-        The model.
-    progress : callable, optional
-        See ``encode_corpus``.
-
-    Raises
-    ------
-    DataError
-        The corpus can be read only once, or cannot be read.
     """
     Source.check_repeatable(corpus, "a model is continued by reading the text twice, first for its words")
     every_word = dataclasses.replace(config.text_options(), min_count=1, max_final_vocab=None)
@@ -202,18 +171,7 @@ def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainCo
 
 
 def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Copy the parameters of a saved model, word by word; words that it lacks keep their parameters.
-
-    Returns
-    -------
-    dict
-        Record of the origin of the parameters.
-
-    Raises
-    ------
-    DataError
-        The folder is not a model directory, or its parameters have another shape or meaning.
-    """
+    """Copy the parameters of a saved model, word by word; words that it lacks keep their parameters."""
     former = former_model(directory)
     _check_same_shape(former.config, model.config, directory)
     here, there = _shared(model.vocab, former.vocab.index)
@@ -264,25 +222,6 @@ def anchor(
     A word that occurred 90 times before and 10 times in the new text ends a tenth of the way from its old
     rows to the trained ones. Rows are moved only after training, so training takes no longer
     (docs/measurements/made-up-shop.md).
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        The model after further training, with the counts of both texts.
-    directory : path
-        The saved model.
-    begun : sequence of mapping
-        The recorded changes of the run; the first one contains the record of `begin_from_model`.
-
-    Raises
-    ------
-    DataError
-        The saved model can no longer be read, or is not the model with which the run began.
-
-    Warns
-    -----
-    OptionWarning
-        No word occurs more often than before, so all words would end at their old rows.
     """
     former = former_model(directory)
     found = _checksum(former)
@@ -311,13 +250,7 @@ def anchor(
 
 
 def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVectors:
-    """Read initial vectors in any format that ``KeyedVectors.load`` reads.
-
-    Raises
-    ------
-    DataError
-        The vectors cannot be read, or have another size.
-    """
+    """Read initial vectors in any format that ``KeyedVectors.load`` reads."""
     form = "input" if os.path.isdir(path) and detect_format(path) == "model" else None
     vectors = KeyedVectors.load(path, vectors=form)  # from a model directory, take the input rows
     if vectors.vector_size != vector_size:
@@ -331,18 +264,7 @@ def first_vectors(path: str | os.PathLike[str], vector_size: int) -> KeyedVector
 def begin_from_vectors(
     model: EmbeddingModel, vectors: KeyedVectors, path: str | os.PathLike[str]
 ) -> dict[str, Any]:
-    """Copy vectors that were read from ``path`` into an initialised model, for the words that have a vector.
-
-    Returns
-    -------
-    dict
-        Record of the origin of the parameters.
-
-    Raises
-    ------
-    DataError
-        The vectors are not finite numbers, or contain none of the words.
-    """
+    """Copy vectors that were read from ``path`` into an initialised model, for the words that have one."""
     name, size = repr(os.fspath(path)), model.config.vector_size
     here, there = _shared(model.vocab, vectors.key_to_index)
     if not len(here):

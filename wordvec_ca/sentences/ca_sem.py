@@ -189,19 +189,6 @@ def chi(
     ``chi = clip(<w, v0> / (|v0|^2 + |w'|^2), 0, 1)``: the place on the segment from ``w'`` to ``v0`` that is
     nearest to ``w``. (The caption of the paper's figure 1 describes ``1 - chi``.)
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_words, vector_size)
-        Word vectors ``w``.
-    v0 : ndarray of shape (vector_size,)
-        The context-free vector.
-    weights : ndarray of shape (n_words,), optional
-        Each vector is multiplied by its weight.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float32
-
     References
     ----------
     Zeng 2019, section 3.1.2, step 3.
@@ -215,17 +202,6 @@ def chi(
 
 def sensitive_part(matrix: NDArray[np.floating[Any]], v0: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Return ``(1 - chi) w'`` for each word: the part that depends on the sentence.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_words, vector_size)
-        Word vectors ``w``.
-    v0 : ndarray of shape (vector_size,)
-        The context-free vector.
-
-    Returns
-    -------
-    ndarray of shape (n_words, vector_size), float32
 
     References
     ----------
@@ -309,41 +285,6 @@ def reembed_counts(
     words: list[str] | None = None,
 ) -> Reembedding:
     """Run Algorithm 1 on word counts.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_words, vector_size), float32 or float64
-        Word vectors; may be a read-only memory map, is never copied whole.
-    counts : WordCounts
-        Statistics of the sentences.
-    max_iter : int
-        Largest number of iterations; 0 keeps the start.
-    tol : float
-        Stop when an iteration lowers the energy by at most this share. 0: when it does not fall.
-    start : {"unit", "rms"} or ndarray of shape (vector_size,)
-        Length of the first principal component that the iteration starts from: 1 as in the paper, or the root
-        mean square of ``|w'|``, with which the result does not depend on the scale of the vectors. An array
-        is used as the start.
-    scale : float, optional
-        Hold ``|v0|`` at this multiple of the root mean square of ``|w'|`` around the start (only the
-        direction is then iterated). With None the length grows with the iterations, as in the paper.
-    count_power : float
-        Raise the counts to this power: 1 weighs tokens as in the paper, 0 weighs every type alike.
-    center : bool
-        Start from the centred principal component.
-    weights : ndarray of shape (n_words,), optional
-        Each vector is multiplied by its weight (attention).
-    words : list of str, optional
-        Word of each row, for messages.
-
-    Returns
-    -------
-    Reembedding
-
-    Raises
-    ------
-    DataError
-        If no word of the sentences has a vector, all their vectors are zero, or a vector is not finite.
 
     References
     ----------

@@ -15,22 +15,7 @@ from wordvec_ca.tables import one_blas_thread
 def principal_directions(
     blocks: Iterable[NDArray[np.float32]], n_components: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the first principal directions of rows, not centred, and how much each explains.
-
-    Parameters
-    ----------
-    blocks : iterable of ndarray of shape (n, vector_size)
-        Sentence vectors; at least one block.
-    n_components : int
-        How many directions.
-
-    Returns
-    -------
-    directions : ndarray of shape (n_components, vector_size), float32
-        Orthonormal rows.
-    shares : ndarray of shape (n_components,), float32
-        ``sigma_i^2 / sum_{j <= n_components} sigma_j^2``.
-    """
+    """Return the first principal directions of rows, not centred, and how much each explains."""
     second: Any = 0.0
     for block in blocks:
         wide = block.astype(np.float64)
@@ -46,17 +31,7 @@ def principal_directions(
 def remove_directions(
     rows: NDArray[np.float32], directions: NDArray[np.float32], shares: NDArray[np.float32]
 ) -> None:
-    """Subtract from each row its projection on each direction, times the direction's share; in place.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, vector_size), float32
-        Sentence vectors.
-    directions : ndarray of shape (n_components, vector_size), float32
-        Orthonormal rows.
-    shares : ndarray of shape (n_components,), float32
-        1 removes a direction wholly.
-    """
+    """Subtract from each row its projection on each direction, times the direction's share; in place."""
     for direction, share in zip(directions, shares, strict=True):
         # einsum: BLAS would wake its threads for a product too thin to share
         rows -= np.outer(np.einsum("ij,j->i", rows, direction) * share, direction)

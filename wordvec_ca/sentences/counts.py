@@ -159,13 +159,7 @@ def _whole_numbers(arrays: Mapping[str, NDArray[Any]], name: str, ndim: int) -> 
 
 
 def count_sentences(sentences: Iterable[Iterable[str]], key_to_index: Mapping[str, int]) -> WordCounts:
-    """Count the words of tokenised sentences in one pass.
-
-    Raises
-    ------
-    DataError
-        If a sentence is a string rather than a list of tokens.
-    """
+    """Count the words of tokenised sentences in one pass."""
     tally: dict[str, int] = {}
     n_sentences = 0
     for sentence in sentences:

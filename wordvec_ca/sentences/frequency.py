@@ -22,15 +22,7 @@ Counts = Literal["auto", "fit"] | Mapping[str, int] | NDArray[np.integer[Any]]
 def frequency_factor(
     kind: str | None, text: TokenIds, vectors: WordVectors, counts: Counts, a: float
 ) -> tuple[NDArray[np.float64], int, float]:
-    """Return f of each word, the number of words without a count, and f of a word that never occurs.
-
-    Parameters
-    ----------
-    kind : {"idf", "sif", "usif"} or other
-        Kind of factor; other values give 1 for every word.
-    text, vectors, counts, a
-        As for `smooth_inverse_frequency`.
-    """
+    """Return f of each word, the number of words without a count, and f of a word that never occurs."""
     n_words = len(vectors.index_to_key)
     if kind == "idf":
         return inverse_document_frequency(text, n_words), 0, float(np.log(1.0 + len(text))) + 1.0
@@ -42,12 +34,7 @@ def frequency_factor(
 
 
 def inverse_document_frequency(text: TokenIds, n_words: int) -> NDArray[np.float64]:
-    """Return ln((1 + N) / (1 + df)) + 1 of each word, with N sentences of which df contain it.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float64
-    """
+    """Return ln((1 + N) / (1 + df)) + 1 of each word, with N sentences of which df contain it."""
     sentence = np.repeat(np.arange(len(text)), np.diff(text.offsets))
     known = text.ids >= 0
     pairs = np.unique(sentence[known] * np.int64(n_words) + text.ids[known])
@@ -58,31 +45,7 @@ def inverse_document_frequency(text: TokenIds, n_words: int) -> NDArray[np.float
 def smooth_inverse_frequency(
     kind: Literal["sif", "usif"], text: TokenIds, vectors: WordVectors, counts: Counts, a: float
 ) -> tuple[NDArray[np.float64], int]:
-    """Return a / (a + p) of each word (sif), or a / (a/2 + p) with the constant of uSIF (usif).
-
-    Parameters
-    ----------
-    kind : {"sif", "usif"}
-    text : TokenIds
-        The sentences: for their mean length, and for their words if ``counts`` is "fit".
-    vectors : KeyedVectors
-        The known words.
-    counts : {"auto", "fit"} or mapping word -> count or ndarray of shape (n_words,)
-        Where p(w) comes from.
-    a : float
-        Constant of sif.
-
-    Returns
-    -------
-    factor : ndarray of shape (n_words,), float64
-    n_uncounted : int
-        Words without a count.
-
-    Raises
-    ------
-    DataError
-        All counts are 0, or they do not fit the words.
-    """
+    """Return a / (a + p) of each word (sif), or a / (a/2 + p) with the constant of uSIF (usif)."""
     of_words, table = _word_counts(text, vectors, counts)
     total = int(table.sum())
     if total == 0:

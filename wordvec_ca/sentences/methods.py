@@ -61,18 +61,6 @@ def choose(
     """Return the method that "auto" means, and the attention weights of words, if they are used.
 
     The default of attention models was chosen on training pairs (docs/measurements/attention-weights.md).
-
-    Raises
-    ------
-    DataError
-        Attention weights are wanted, but the vectors have none.
-    OptionError
-        ``method="attention"`` without attention.
-
-    Warns
-    -----
-    UserWarning
-        Vectors of an attention model are averaged plainly, without ``attention=False``.
     """
     if attention is False:
         if method == "attention":

@@ -86,13 +86,7 @@ def look_up(
     key_to_index: Mapping[str, int],
     ngrams: NgramVectors | None = None,
 ) -> TokenIds:
-    """Look up the tokens of sentences; n-grams, if given, make vectors of unknown words.
-
-    Raises
-    ------
-    DataError
-        If a token is not a string.
-    """
+    """Look up the tokens of sentences; n-grams, if given, make vectors of unknown words."""
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     tokens = chain.from_iterable(sentences)

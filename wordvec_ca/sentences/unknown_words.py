@@ -29,17 +29,7 @@ def ngrams_in_use(vectors: Any) -> NgramVectors | None:
 def number_unknown(
     ids: NDArray[np.int32], places: Sequence[int] | NDArray[Any], words: Sequence[str], ngrams: NgramVectors
 ) -> tuple[str, ...]:
-    """Number the unknown tokens of a batch that get a vector from n-grams, and return their words.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (n_tokens,), int32
-        Ids, changed at ``places``: word k of the returned words becomes -2 - k.
-    places : sequence of int
-        Positions of the unknown tokens; ``words`` has the word of each.
-    words : sequence of str
-    ngrams : NgramVectors
-    """
+    """Number the unknown tokens of a batch that get a vector from n-grams, and return their words."""
     kinds = list(dict.fromkeys(words))
     known = ngrams.knows_each(kinds)
     others = tuple(word for word, has_vector in zip(kinds, known.tolist(), strict=True) if has_vector)
@@ -49,16 +39,7 @@ def number_unknown(
 
 
 def renumbered(ids: NDArray[np.int32], others: Sequence[str], places: dict[str, int]) -> NDArray[np.int32]:
-    """Renumber ids of a batch by a growing table of the words of several batches.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (n_tokens,), int32
-    others : sequence of str
-        The words of -2, -3, ...
-    places : dict of str to int
-        Row of each word in the table; new words are added at its end.
-    """
+    """Renumber ids of a batch by a growing table of the words of several batches."""
     if not others:
         return ids
     place = np.array([places.setdefault(word, len(places)) for word in others], np.int32)

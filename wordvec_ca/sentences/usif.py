@@ -14,13 +14,6 @@ def usif_constant(probabilities: NDArray[np.float64], length: float) -> float:
     above ``1 - (1 - 1/|V|)^length``: the probability that a random walk of ``length`` uniform steps visits a
     given word.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_words,)
-        p(w) of the words that occur.
-    length : float
-        Mean number of tokens of a sentence.
-
     References
     ----------
     Ethayarajh 2018, section 3.2.
@@ -41,26 +34,7 @@ def divided_by_length(
     matrix: NDArray[np.float32],
     weights: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
-    """Divide each dimension of sentence vectors by its Euclidean length over the tokens of the sentence.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_sentences, vector_size), float32
-        Sentence vectors.
-    ids : ndarray of shape (n_tokens,), int32
-        Row of each token, all known.
-    offsets : ndarray of shape (n_sentences + 1,), int64
-        Where each sentence starts in ``ids``.
-    matrix : ndarray of shape (n_words, vector_size), float32
-        Word vectors.
-    weights : ndarray of shape (n_words,), float32, optional
-        Each word vector is multiplied by its weight.
-
-    Returns
-    -------
-    ndarray of shape (n_sentences, vector_size), float32
-        0 where the length is 0.
-    """
+    """Divide each dimension of sentence vectors by its Euclidean length over the tokens of the sentence."""
     types, column = np.unique(ids, return_inverse=True)
     squares = matrix[types] ** 2
     of_tokens = np.ones(len(ids), np.float32) if weights is None else weights[ids] ** 2

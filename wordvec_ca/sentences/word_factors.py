@@ -41,14 +41,7 @@ class Words:
     def of_batch(
         self, ids: NDArray[np.int32], made: Callable[[NDArray[np.int32]], Words]
     ) -> tuple[NDArray[np.int32], Words]:
-        """Return the words of a batch, those without a row first, and tokens as rows of this table.
-
-        Parameters
-        ----------
-        ids : ndarray of shape (n_tokens,), int32
-            Rows, or -2, -3, ... for words without one.
-        made : function that takes the places, from 0, of some words without a row and returns their ``Words``
-        """
+        """Return the words of a batch, those without a row first, and tokens as rows of this table."""
         kinds, rows = np.unique(ids, return_inverse=True)
         first = int(np.searchsorted(kinds, 0))
         others, known = made(FIRST - kinds[:first]), kinds[first:]
@@ -64,20 +57,7 @@ class Words:
         )
 
     def weighted_sums(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the sum of ``f a g w`` over each sentence, shape (n_sentences, vector_size).
-
-        Parameters
-        ----------
-        ids : ndarray of shape (n_tokens,), int32
-            Rows.
-        offsets : ndarray of shape (n_sentences + 1,), int64
-            Where each sentence starts in ``ids``.
-
-        Raises
-        ------
-        DataError
-            A vector is not finite.
-        """
+        """Return the sum of ``f a g w`` over each sentence, shape (n_sentences, vector_size)."""
         shape = (len(offsets) - 1, len(self.matrix))
         out: NDArray[np.float32] = csr_array((self.factors[ids], ids, offsets), shape=shape) @ self.matrix
         if not np.isfinite(out).all():
@@ -94,20 +74,7 @@ def words_of_ngrams(
     v0: NDArray[np.float64] | None,
     readout: Readout,
 ) -> Words:
-    """Return words without a row.
-
-    Parameters
-    ----------
-    ngrams : NgramVectors
-    names : list of str
-    factor : float
-        ``f`` of a word that occurs nowhere.
-    attention : ndarray of shape (n_words,), float32, optional
-        That of words with a row; the others get its median.
-    v0 : ndarray of shape (vector_size,), float64, optional
-        The context-free vector, for ca-sem.
-    readout : {"sensitive", "full", "full-no-oov"}
-    """
+    """Return words without a row."""
     matrix = ngrams.vector_of_each(names)
     factors, shifts = np.full(len(names), factor), np.zeros(len(names))
     weights = None if attention is None else np.full(len(names), np.median(attention), np.float32)
@@ -125,17 +92,7 @@ def context_factors(
     weights: NDArray[np.float32] | None,
     readout: Readout,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a and b of words for ca-sem.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_words, vector_size), float32
-    v0 : ndarray of shape (vector_size,), float64
-        The context-free vector.
-    weights : ndarray of shape (n_words,), float32, optional
-        Attention.
-    readout : {"sensitive", "full", "full-no-oov"}
-    """
+    """Return a and b of words for ca-sem."""
     free = chi(matrix, v0, weights).astype(np.float64)
     # (1 - chi) w' = (1 - chi) w - (1 - chi) (p/r) v0
     projection: NDArray[Any] = (matrix @ v0.astype(np.float32)).astype(np.float64) / float(v0 @ v0)

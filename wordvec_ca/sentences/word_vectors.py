@@ -32,20 +32,7 @@ class WordVectors(Protocol):
 
 
 def check_finite(matrix: NDArray[np.floating[Any]], words: list[str] | None = None) -> None:
-    """Raise if a row holds NaN or infinity.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_words, vector_size)
-        Word vectors.
-    words : list of str, optional
-        The word of each row, for the message.
-
-    Raises
-    ------
-    DataError
-        A row is not finite; the message names the first one.
-    """
+    """Raise if a row holds NaN or infinity."""
     for start in range(0, len(matrix), BLOCK_ROWS):
         bad = ~np.isfinite(matrix[start : start + BLOCK_ROWS]).all(axis=1)
         if bad.any():

@@ -257,13 +257,7 @@ CARDS = tuple(one.name for one in FORMATS if one.card)
 
 
 def format_named(name: str) -> VectorFormat:
-    """Return the entry of a format.
-
-    Raises
-    ------
-    KeyError
-        The format is unknown.
-    """
+    """Return the entry of a format."""
     return {one.name: one for one in FORMATS}[name]
 
 

@@ -277,13 +277,7 @@ VECTOR_FORMS: dict[str, str] = {
 
 
 def spec_of(model: str) -> ModelSpec:
-    """Return the entry of a model, by its name or an alias.
-
-    Raises
-    ------
-    ValueError
-        The model is unknown.
-    """
+    """Return the entry of a model, by its name or an alias."""
     name = MODEL_ALIASES.get(model, model)
     for spec in SPECS:
         if spec.name == name:
@@ -307,11 +301,6 @@ def models_with(trait: str) -> tuple[str, ...]:
 
 def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
     """Return the default of each model as text for people, the most common value first.
-
-    Parameters
-    ----------
-    value : callable
-        Takes a `ModelSpec`, returns its default, or None if it has none.
 
     Examples
     --------

@@ -159,13 +159,7 @@ class OptionSpec:
         return MODELS if self.trait is None else models_with(self.trait)
 
     def checked(self, value: Any) -> Any:
-        """Return a value after checking its limits; NumPy's numbers become Python's, which JSON can store.
-
-        Raises
-        ------
-        OptionError
-            The value is outside the limits.
-        """
+        """Return a value after checking its limits; NumPy's numbers become Python's, which JSON can store."""
         if (value is None and self.default is None) or (self.limits and value in self.choices):
             return value
         allowed = (False, True) if self.kind == "bool" else self.choices

@@ -28,27 +28,6 @@ def mean_attention(
     In training the vector of a context is the sum of a_i W_i, so g[w] W_w, not W_w, is what the word
     contributes to a context on average.
 
-    Parameters
-    ----------
-    word_logits : ndarray of shape (n_words, columns), float32
-        K: one column for each place, one for all places, or none (attention by place alone: all weights
-        are 1). May be a memory map.
-    slot_logits : ndarray of shape (2 * window,), float32
-        s; all zero if the logits do not depend on the place.
-    counts : ndarray of shape (n_words,)
-        Number of occurrences of each word in the corpus.
-    clip : float
-        ``K + s`` is limited to plus or minus this, as in training.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float32
-
-    Raises
-    ------
-    DataError
-        A logit is NaN or infinite, or all counts are 0.
-
     Notes
     -----
     The maximum of each place is subtracted before ``exp``, so that ``exp`` cannot overflow.
@@ -89,24 +68,7 @@ def mean_attention(
 def logits_by_part(
     word_logits: np.ndarray, slot_logits: np.ndarray, kind: str, parts: Sequence[Part]
 ) -> LogitsByPart:
-    """Return the attention logits of each part, as views.
-
-    Parameters
-    ----------
-    word_logits : ndarray of shape (n_words, columns), float32
-        K of a model: for each part in turn a column for each of its ``offsets``, one column
-        (``kind="word"``), or none (``kind="position"``).
-    slot_logits : ndarray of shape (n_places,), float32
-        s of a model: for each part in turn one number for each of its ``offsets``.
-    kind : {"full", "position", "word"}
-        What the logits depend on.
-    parts : sequence of Part
-
-    Returns
-    -------
-    list of (Part, ndarray of shape (n_words, columns), ndarray of shape (n_places,))
-        With ``kind="word"`` the numbers for places are all zero.
-    """
+    """Return the attention logits of each part, as views."""
     found, start = [], 0
     for number, part in enumerate(parts):
         places = slice(start, start + len(part.offsets))
@@ -120,22 +82,7 @@ def logits_by_part(
 def attention_of_words(
     by_part: LogitsByPart, counts: np.ndarray, clip: float, part: str | None = None
 ) -> np.ndarray:
-    """Return ``mean_attention`` of one part, or the mean over all parts, weighted by their dimensions.
-
-    Parameters
-    ----------
-    by_part : list
-        See ``logits_by_part``.
-    counts : ndarray of shape (n_words,)
-    clip : float
-        See ``mean_attention``.
-    part : str, optional
-        Name of the part.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float32
-    """
+    """Return ``mean_attention`` of one part, or the mean over all parts, weighted by their dimensions."""
     if part is not None:
         by_part = [one for one in by_part if one[0].name == part]
     found = [mean_attention(words, slots, counts, clip) for _, words, slots in by_part]

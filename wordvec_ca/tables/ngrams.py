@@ -22,25 +22,7 @@ END_OF_LINE = "</s>"
 
 
 class NgramIndex:
-    """Maps n-grams to rows, by an explicit list of n-grams or by fastText's buckets.
-
-    Parameters
-    ----------
-    min_n, max_n : int
-        Smallest and largest number of characters of an n-gram, the marks ``<`` and ``>`` included.
-    buckets : int
-        If 0, each n-gram has a row of its own, found by a hash of 64 bits. Otherwise the n-grams whose hashes
-        are equal modulo ``buckets`` share a row, as in fastText.
-    keys : ndarray of shape (n,), uint64, or None
-        Hashes or buckets that have a row, ascending; None if all buckets have one.
-    rows : ndarray of shape (n,), int32, or int
-        The row of each key; if all buckets have a row, the row of the first bucket.
-    names : function that returns a list of bytes, optional
-        The n-grams, in the order of their keys, if each has a row of its own.
-    absent_count : bool, default True
-        Whether n-grams without a row count in means as rows of zeros. In fastText's pruned models they do
-        not.
-    """
+    """Maps n-grams to rows, by an explicit list of n-grams or by fastText's buckets."""
 
     def __init__(
         self,
@@ -57,15 +39,7 @@ class NgramIndex:
         self.keys, self.rows, self.names = keys, rows, names
 
     def rows_of(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of the n-grams of words.
-
-        Returns
-        -------
-        offsets : ndarray of shape (n_words + 1,), int64
-            The n-grams of word i are at ``offsets[i]`` to ``offsets[i + 1]`` in ``rows``.
-        rows : ndarray of shape (n_ngrams,), int64
-            -1 where an n-gram has no row.
-        """
+        """Return the rows of the n-grams of words."""
         offsets, keys, _, _ = ngrams_of(words, self.min_n, self.max_n, self.buckets)
         if self.keys is None:
             return offsets, self.rows + keys.astype(np.int64)

@@ -67,20 +67,6 @@ class Part(NamedTuple):
 def parse_parts(text: str | None, window: int, vector_size: int) -> tuple[Part, ...]:
     """Parse the parts of a vector; None gives one part with the whole window.
 
-    Parameters
-    ----------
-    text : str, optional
-        Parts in the form that the module's docstring describes.
-    window : int
-        Number of context words on each side.
-    vector_size : int
-        Dimensions.
-
-    Raises
-    ------
-    OptionError
-        The text cannot be parsed, or does not fit the window or the dimensions.
-
     Examples
     --------
     >>> [str(part) for part in parse_parts("near:2,far", window=20, vector_size=101)]
@@ -144,11 +130,6 @@ def written(parts: Sequence[Part]) -> str:
 def parts_of_record(record: Mapping[str, Any]) -> tuple[Part, ...]:
     """Return the parts in the record of a model (``config.json``); an empty tuple if the vectors have one
     part.
-
-    Raises
-    ------
-    ValueError
-        The record is damaged.
     """
     config = record.get("config")
     if not isinstance(config, dict) or not config.get("parts"):

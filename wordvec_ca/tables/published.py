@@ -107,22 +107,7 @@ def check_form(form: str) -> None:
 
 
 class FittedForm:
-    """A form with the means and components of one model.
-
-    Parameters
-    ----------
-    form : str
-        One of ``VECTOR_FORMS``.
-    halves : Halves
-        The matrices; the form is fitted on their first ``FITTED`` rows.
-    parts : sequence of slice, optional
-        Columns of each part of the vectors; by default there is one part.
-
-    Raises
-    ------
-    ValueError
-        The form is unknown.
-    """
+    """A form with the means and components of one model."""
 
     @one_blas_thread
     def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
@@ -138,17 +123,7 @@ class FittedForm:
         return 2 * size if self.form == "beside" else size
 
     def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Return the vectors of some words.
-
-        Parameters
-        ----------
-        inputs, outputs : ndarray of shape (n_rows, vector_size), float32
-            As from ``Halves.blocks``.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns), float32
-        """
+        """Return the vectors of some words."""
         made = [
             part.rows(inputs[:, columns], outputs[:, columns])
             for part, columns in zip(self._parts, self._columns, strict=True)
@@ -184,18 +159,6 @@ def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
     It consists of the rotation, scale and shift that fit known words best (orthogonal Procrustes: Schönemann
     1966). Unrestricted least squares shrink directions that are hard to predict, and are worse in similarity.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_words, vector_size), float32
-        Rows of known words, the most frequent first; the first ``FITTED`` are used.
-    vectors : ndarray of shape (n_words, n_columns), float32
-        Published vectors of the same words.
-
-    Returns
-    -------
-    ndarray of shape (vector_size + 1, n_columns), float32
-        A row is multiplied by all rows of the map but the last, which is added.
     """
     rows = unit(np.asarray(inputs[:FITTED], np.float32)).astype(np.float64)
     targets = np.asarray(vectors[:FITTED], np.float64)

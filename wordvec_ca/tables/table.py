@@ -82,15 +82,7 @@ def _rows_of(read: Callable[..., np.ndarray], index: slice | np.ndarray, **optio
 
 
 class GrowingRows:
-    """A float32 matrix whose number of rows becomes known only at the end of the file.
-
-    Parameters
-    ----------
-    vector_size : int
-        Number of columns.
-    capacity : int
-        Number of rows to allocate at first. The caller limits it by the size of the file.
-    """
+    """A float32 matrix whose number of rows becomes known only at the end of the file."""
 
     def __init__(self, vector_size: int, capacity: int) -> None:
         self._rows = np.empty((max(capacity, 1), vector_size), dtype=np.float32)
@@ -121,13 +113,7 @@ def row_blocks(vectors: np.ndarray, part: int = 1) -> Iterator[slice]:
 
 
 def check_unicode(words: Iterable[str], format_name: str, *, empty: bool = True) -> None:
-    """Check that all words can be written as UTF-8 and, unless ``empty`` is true, that none is empty.
-
-    Raises
-    ------
-    DataError
-        A word holds lone surrogates, or is empty.
-    """
+    """Check that all words can be written as UTF-8 and, unless ``empty`` is true, that none is empty."""
     for word in words:
         try:
             word.encode()
@@ -152,17 +138,7 @@ def show_word(word: str | bytes, limit: int = 60) -> str:
 
 
 def check_unique(words: list[str], source: str, first_line: int | None = None) -> None:
-    """Raise DataError if a word occurs twice.
-
-    Parameters
-    ----------
-    words : list of str
-        The words in file order.
-    source : str
-        What to call the file in the message.
-    first_line : int, optional
-        Line number of the first word, if the file has lines.
-    """
+    """Raise DataError if a word occurs twice."""
     if len(set(words)) == len(words):
         return
     seen: dict[str, int] = {}
@@ -197,13 +173,7 @@ def keep_first(table: VectorTable, source: str) -> VectorTable:
 
 
 def first_words(table: VectorTable, n_words: int) -> VectorTable:
-    """Return the table with only its first words, by convention the most frequent.
-
-    Raises
-    ------
-    ValueError
-        ``n_words`` is below 1.
-    """
+    """Return the table with only its first words, by convention the most frequent."""
     if n_words < 1:
         raise ValueError(f"max_words is {n_words}; it must be at least 1")
     return table.rows(slice(n_words))

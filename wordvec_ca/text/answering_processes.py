@@ -34,19 +34,7 @@ class EndedError(DataError):
 
 
 class AnsweringProcesses:
-    """Processes that run a module which calls `answer_requests`; a context manager that ends them.
-
-    Parameters
-    ----------
-    module : str
-        Module to run with ``python -m``.
-    count : int
-        Largest number of processes. One is started when a request finds none free.
-    settings : sequence
-        The first request to each process, as JSON.
-    quiet : bool
-        Drop what the processes write to standard error.
-    """
+    """Processes that run a module which calls `answer_requests`; a context manager that ends them."""
 
     def __init__(self, module: str, count: int, settings: Sequence[object], *, quiet: bool = False) -> None:
         self._command = [sys.executable, "-P", "-m", module]
@@ -67,17 +55,7 @@ class AnsweringProcesses:
             self._end(process)
 
     def ask(self, request: bytes) -> bytes:
-        """Return the answer to a request; several threads may call this.
-
-        Raises
-        ------
-        NoAnswerError
-            The process could not answer the request; the message is the one that the process sent.
-        EndedError
-            The process died while it worked on the request.
-        DataError
-            No process can be started.
-        """
+        """Return the answer to a request; several threads may call this."""
         process = self._free.get()
         try:
             if process is None:
@@ -135,14 +113,7 @@ class AnsweringProcesses:
 
 
 def answer_requests(prepare: Callable[..., Callable[[bytes], bytes]]) -> None:
-    """Answer the requests on standard input until it ends: the main function of an answering process.
-
-    Parameters
-    ----------
-    prepare : callable
-        Gets the settings as its arguments, and returns the function that answers a request. Either may raise
-        NoAnswerError or another DataError: its message is sent instead of an answer.
-    """
+    """Answer the requests on standard input until it ends: the main function of an answering process."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C goes to all processes of the terminal; the parent ends this one

@@ -49,15 +49,6 @@ def table_suffix(path: str) -> str | None:
 def delimiter_of(head: bytes, fields: Sequence[str], suffix: str | None) -> str | None:
     """Return the delimiter of the cells in a table, or None if the file is not a table with one of these
     columns.
-
-    Parameters
-    ----------
-    head : bytes
-        The beginning of the file.
-    fields : sequence of str
-        Names of columns, at least one of which must be in the header.
-    suffix : str or None
-        Result of `table_suffix`.
     """
     return next((mark for mark in _BY_SUFFIX.get(suffix or "", _ALL) if _has(head, fields, mark)), None)
 
@@ -98,25 +89,6 @@ def cell_texts(
     """Yield the text of some columns of every row, each cell a line; line ends within it end lines.
 
     Cells are quoted as in RFC 4180 (``"`` doubled within quotes), in TSV too.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The file, cut anywhere; its first row names the columns.
-    fields : sequence of str
-        Names of the columns.
-    delimiter : str
-        Character between cells.
-    name : str
-        The file, for messages.
-    records : Counter
-        As in `RecordTexts`: a row with too few or too many cells is malformed, one with an empty cell is
-        without text. Blank lines do not count.
-
-    Raises
-    ------
-    DataError
-        A column is missing or named twice, no row has a text, or a cell never ends.
     """
     texts = RecordTexts(fields, name, records)
     with long_cells():

@@ -105,15 +105,6 @@ def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes
 
     A sequence that cannot be decoded becomes one byte that is not UTF-8. So the code that counts and locates
     invalid sequences of UTF-8 text works for other encodings too.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The file, cut anywhere, also within a character.
-    encoding : str
-        An encoding that `check_encoding` accepts.
-    name : str
-        The file, for messages.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors=KEEP)
     try:
@@ -224,13 +215,7 @@ def wrong_encoding(
 
 
 def likely_encoding(sample: bytes) -> str | None:
-    """Return Python's name of the most likely encoding of a text, or None if no encoding is likely.
-
-    Parameters
-    ----------
-    sample : bytes
-        Beginning of the text, cut anywhere; some kilobytes suffice.
-    """
+    """Return Python's name of the most likely encoding of a text, or None if no encoding is likely."""
     try:
         from charset_normalizer import from_bytes
     except ImportError:

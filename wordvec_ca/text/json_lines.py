@@ -35,24 +35,7 @@ def too_long(record: bytes | str) -> str:
 def field_texts(
     pieces: Iterable[bytes], fields: Sequence[str], name: str, records: Counter[str]
 ) -> Iterator[bytes]:
-    r"""Yield the text of some fields of every object, each a line; line ends within it end lines.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The file, cut anywhere. Blank lines do not count.
-    fields : sequence of str
-        Names of the fields.
-    name : str
-        The file, for messages.
-    records : Counter
-        As in `RecordTexts`; a line that is not JSON or too long (32 MiB, two million parts) is malformed.
-
-    Raises
-    ------
-    DataError
-        No record of the file has a text.
-    """
+    r"""Yield the text of some fields of every object, each a line; line ends within it end lines."""
     texts = RecordTexts(fields, name, records)
     for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):
         if not line.strip():

@@ -54,23 +54,7 @@ def _decompressed_head(path: str) -> bytes:
 
 
 def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:
-    """Return the files of a folder that may be text, with a warning that counts the others.
-
-    Parameters
-    ----------
-    directory : str
-        The folder, for the message.
-    files : list of str
-        All files in it and below.
-    n_ours : int
-        Number of folders made by cawv that were left out.
-
-    Returns
-    -------
-    list of str
-        Files that may be text. If none may be, all files, so that the reader reports what is wrong with the
-        first.
-    """
+    """Return the files of a folder that may be text, with a warning that counts the others."""
     foreign = [file for file in files if is_no_text(file)]
     others = set(foreign)
     kept = [file for file in files if file not in others]

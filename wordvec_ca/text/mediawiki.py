@@ -46,26 +46,7 @@ class Page(NamedTuple):
 def article_texts(
     pieces: Iterable[bytes], name: str, processes: int, records: Counter[str]
 ) -> Generator[bytes]:
-    r"""Yield the text of each article of a dump, one paragraph a line, in order.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The XML, cut anywhere.
-    name : str
-        The file, for messages.
-    processes : int
-        Number of processes that remove the markup.
-    records : Counter
-        What is counted: "articles", "redirects", "pages outside the main namespace", "pages that are not
-        wikitext", "empty pages" (also pages that contain only markup), "pages over 2 MiB" and "pages that
-        could not be parsed in 5 s". A warning names the first of the last two kinds.
-
-    Raises
-    ------
-    DataError
-        The XML is damaged or ends early, or the library that removes markup is not installed.
-    """
+    r"""Yield the text of each article of a dump, one paragraph a line, in order."""
     if markup_version() is None:
         raise DataError(
             f"{name} is a dump of a wiki, and mwparserfromhell, which removes its markup, is not installed: "
@@ -107,13 +88,6 @@ def article_texts(
 class Pages:
     """Finds the articles in the XML of a dump.
 
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    records : Counter
-        See `article_texts`.
-
     Attributes
     ----------
     hidden : set of str
@@ -133,13 +107,7 @@ class Pages:
         self._seen = 0
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Page]:
-        """Yield the articles; at most a page and a piece are in memory.
-
-        Raises
-        ------
-        DataError
-            The XML is damaged or ends early.
-        """
+        """Yield the articles; at most a page and a piece are in memory."""
         parser = expat.ParserCreate("UTF-8")
         parser.buffer_text = True
         parser.buffer_size = 1 << 16

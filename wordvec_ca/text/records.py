@@ -107,16 +107,6 @@ class RecordTexts:
     The words in a field with a list are used unchanged (`TokenLines`). The same holds for lists written out
     as text, if the first text of the field is such a list.
 
-    Parameters
-    ----------
-    fields : sequence of str
-        Names of the fields, in the order in which they are read.
-    name : str
-        The file, for messages.
-    records : Counter
-        What is counted: "records", and of these "records without text" (no such field, or null) and
-        "malformed records" (another type, damaged).
-
     Attributes
     ----------
     read : int
@@ -134,15 +124,7 @@ class RecordTexts:
         self._written: dict[str, bool] = {}
 
     def of(self, record: Any, where: str) -> list[bytes]:
-        """Return the texts of a record, with line ends; none if it has none.
-
-        Parameters
-        ----------
-        record : mapping
-            The record; values of other types count as malformed.
-        where : str
-            Place of the record in the file, for messages.
-        """
+        """Return the texts of a record, with line ends; none if it has none."""
         self.read += 1
         self.records["records"] += 1
         if not isinstance(record, Mapping):
@@ -228,13 +210,7 @@ class RecordTexts:
         self._first = self._first or why
 
     def end(self, what: str = "no line is a JSON object with a text") -> None:
-        """Check, after the last record, that there were texts; warn of a field that no record has.
-
-        Raises
-        ------
-        DataError
-            No record has a text.
-        """
+        """Check, after the last record, that there were texts; warn of a field that no record has."""
         if not self.read:
             return
         missing = [repr(field) for field in self.fields if not self._found[field]]

@@ -48,13 +48,7 @@ T = TypeVar("T")
 
 
 def expand_url(url: str) -> list[str]:
-    """Return the URLs of all files that a URL, a pattern of URLs or the URL of a directory refers to.
-
-    Raises
-    ------
-    DataError
-        There is no such file, it cannot be reached, or the package for it is not installed.
-    """
+    """Return the URLs of all files that a URL, a pattern of URLs or the URL of a directory refers to."""
     system, path = file_system(url)
 
     def look() -> list[str]:
@@ -110,15 +104,7 @@ def _information(url: str, patience: float | None = None) -> dict[str, Any]:
 
 
 class RemoteFile(io.RawIOBase):
-    """A remote file as a stream; when the connection breaks, reading continues from the same position.
-
-    Parameters
-    ----------
-    url : str
-        URL in the form of fsspec.
-    patience : float, optional
-        Seconds for which requests are repeated after a failure; by default ``PATIENCE``.
-    """
+    """A remote file as a stream; when the connection breaks, reading continues from the same position."""
 
     def __init__(self, url: str, patience: float | None = None) -> None:
         super().__init__()

@@ -61,13 +61,7 @@ class Unspaced(NamedTuple):
 
 
 def unspaced(text: bytes) -> Unspaced | None:
-    """Return the script without spaces in a text; None if it is rare there or its words are separated.
-
-    Parameters
-    ----------
-    text : bytes
-        UTF-8, cut anywhere; some kilobytes suffice.
-    """
+    """Return the script without spaces in a text; None if it is rare there or its words are separated."""
     if sum(1 for _ in _ANY.finditer(text)) < _LEAST:
         return None
     spelled = text.decode("utf-8", "ignore")

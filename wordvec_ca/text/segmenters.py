@@ -74,20 +74,7 @@ def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
 
 @lru_cache(maxsize=8)
 def load_segmenter(name: str) -> Segmenter:
-    """Return the function that splits a line into words.
-
-    Parameters
-    ----------
-    name : str
-        ``icu``: the word breaker of ICU, by icu4py or PyICU, with its dictionaries for Chinese, Japanese,
-        Thai, Lao, Khmer and Burmese; ``jieba``: for Chinese; ``module:function``: of the user, imported from
-        Python's path or the working directory, str -> iterable of str.
-
-    Raises
-    ------
-    DataError
-        The library is not installed, or there is no such function.
-    """
+    """Return the function that splits a line into words."""
     if name == "icu":
         return _icu()
     if name == "jieba":
@@ -183,11 +170,6 @@ def segment(text: str, name: str) -> str:
 
     Words of only white space and invisible characters are left out; ASCII white space within a word becomes
     ``_``. Line ends are kept as ``\n``, possibly with spaces around it.
-
-    Raises
-    ------
-    DataError
-        The segmenter fails, or does not give words.
     """
     function = load_segmenter(name)
     text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -41,17 +41,7 @@ def holds_lists(head: bytes) -> bool:
 
 
 def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Iterator[bytes]:
-    """Yield the words of lists in JSON or Python notation, one list a line.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The file, cut anywhere. Blank lines do not count.
-    name : str
-        The file, for messages.
-    records : Counter
-        As in `RecordTexts`; a line that is not a list of words is malformed.
-    """
+    """Yield the words of lists in JSON or Python notation, one list a line."""
     texts = RecordTexts((), name, records)
     for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):
         if not line.strip():
@@ -80,24 +70,7 @@ def begins_json_array(head: bytes) -> bool:
 def array_texts(
     pieces: Iterable[bytes], fields: Sequence[str] | None, name: str, records: Counter[str]
 ) -> Iterator[bytes]:
-    """Yield the texts of the elements of a JSON array: objects with fields, or lists of words.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The file, cut anywhere: an array, or several one after another.
-    fields : sequence of str or None
-        Names of the fields.
-    name : str
-        The file, for messages.
-    records : Counter
-        As in `RecordTexts`.
-
-    Raises
-    ------
-    DataError
-        The elements are of another type, or are objects and ``fields`` is None; or the array is damaged.
-    """
+    """Yield the texts of the elements of a JSON array: objects with fields, or lists of words."""
     texts = RecordTexts(fields or (), name, records)
     for number, element in enumerate(_elements(pieces, name), 1):
         where = f"element {number}"
@@ -184,13 +157,7 @@ def _skipped(text: str, at: int) -> int:
 
 
 def check_plain(head: bytes, name: str) -> None:
-    """Raise an error or warn if a file to be read as plain text contains records.
-
-    Raises
-    ------
-    DataError
-        The file contains records whose fields the user must name.
-    """
+    """Raise an error or warn if a file to be read as plain text contains records."""
     record = first_record(head)
     if record is not None:
         lengths = fields_with_text(record)

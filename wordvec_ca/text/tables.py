@@ -44,29 +44,7 @@ def column_texts(
     records: Counter[str],
     done: Callable[[float], None],
 ) -> Generator[bytes]:
-    r"""Yield the text of some columns of every row, each a line; line ends within it end lines.
-
-    Parameters
-    ----------
-    stream : binary stream
-        The file, from its beginning; for Parquet and Arrow files (not streams) it must be seekable.
-    head : bytes
-        The first bytes, for which `is_table` is true.
-    fields : sequence of str, optional
-        Names of the columns: strings, binary that holds UTF-8, or lists of words. None: the only column of
-        strings or, if there is none, of lists.
-    name : str
-        The file, for messages.
-    records : Counter
-        What is counted: "records", and of these "records without text" (null in all columns).
-    done : callable
-        Called with the share of the file that has been read, from 0 to 1.
-
-    Raises
-    ------
-    DataError
-        pyarrow is not installed, a column is missing or holds no text, or the table is damaged.
-    """
+    r"""Yield the text of some columns of every row, each a line; line ends within it end lines."""
     try:
         import pyarrow
     except ImportError as error:
@@ -97,13 +75,7 @@ Batches = Iterator[tuple[dict[str, Any], float]]
 
 
 class TableRows:
-    """The text of some columns of a table, batch by batch.
-
-    Parameters
-    ----------
-    fields, name, records
-        As in `column_texts`. The columns with text come first in a batch.
-    """
+    """The text of some columns of a table, batch by batch."""
 
     def __init__(self, fields: Sequence[str] | None, name: str, records: Counter[str]) -> None:
         self._n_fields = None if fields is None else len(fields)
@@ -190,13 +162,7 @@ def _written_once(metadata: Any, names: Sequence[str]) -> set[str]:
 
 
 def parts_of(columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield slices of the rows, so small that they fit into memory even if rows do not share values.
-
-    Raises
-    ------
-    DataError
-        A cell is too long.
-    """
+    """Yield slices of the rows, so small that they fit into memory even if rows do not share values."""
     import numpy as np
 
     sizes = sum(_bytes_of_rows(column) for column in columns.values())
@@ -283,13 +249,7 @@ def _check_places(column: Any) -> None:
 
 
 def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: Counter[str]) -> list[str]:
-    """Return the names of the columns to read: of text or lists of words, of tags, and of groups.
-
-    Raises
-    ------
-    DataError
-        A column does not exist or contains neither text nor lists of words, or the user named none.
-    """
+    """Return the names of the columns to read: of text or lists of words, of tags, and of groups."""
     texts = [field.name for field in schema if _is_text(field.type)]
     others = fields_to_read([], records)
     for other in others:

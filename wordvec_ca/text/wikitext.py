@@ -47,18 +47,6 @@ def plain_text(wikitext: str, hidden: Collection[str] = ("file", "image", "categ
 
     Templates, tables, references, comments, files, categories and links to other languages are left out; of
     other links the visible text is kept. Broken markup is read as text, without its brackets.
-
-    Parameters
-    ----------
-    wikitext : str
-        The source of a page.
-    hidden : collection of str
-        Namespaces, in lower case, whose links are left out.
-
-    Returns
-    -------
-    str
-        Lines that end with ``\n``; none is blank.
     """
     from mwparserfromhell.parser import tokens
 
@@ -150,15 +138,7 @@ def _shown(title: str, inside: str, has_text: bool, hidden: Collection[str]) -> 
 
 
 def prepare(seconds: float, hidden: Collection[str]) -> Callable[[bytes], bytes]:
-    """Set the limits of the process, and return a function that converts a page to text.
-
-    Parameters
-    ----------
-    seconds : float
-        Processor time for a page; the system ends the process if a page needs more.
-    hidden : collection of str
-        See `plain_text`.
-    """
+    """Set the limits of the process, and return a function that converts a page to text."""
 
     def answer(page: bytes) -> bytes:
         _limit_time(seconds)

@@ -29,18 +29,7 @@ def is_list(value: Any) -> bool:
 
 
 def words_of(values: Sequence[Any]) -> list[str]:
-    """Return the words of a list. Integers become decimal digits, and empty words are left out.
-
-    Parameters
-    ----------
-    values : sequence of str or int
-        Words without white space within.
-
-    Raises
-    ------
-    NotWords
-        The list contains something that is not a word.
-    """
+    """Return the words of a list. Integers become decimal digits, and empty words are left out."""
     values = values.tolist() if hasattr(values, "tolist") else values
     words = []
     for value in values:
@@ -66,14 +55,7 @@ def token_line(values: Sequence[Any]) -> TokenLines:
 
 
 def written_list(text: str) -> list[str] | None:
-    """Return the words of a list that is written as text; None if it is not a list of words.
-
-    Parameters
-    ----------
-    text : str
-        ``["the", "cat"]`` (JSON), ``['the', 'cat']`` (Python) or ``['the' 'cat']`` (numpy), also with
-        integers.
-    """
+    """Return the words of a list that is written as text; None if it is not a list of words."""
     text = text.strip()
     if len(text) < 2 or _BRACKETS.get(text[0]) != text[-1]:
         return None

@@ -19,14 +19,7 @@ SHORTEST = 0.7
 
 
 def width_of_wrapped(text: str) -> int | None:
-    """Return the width at which the lines of a text are broken, or None if they are not.
-
-    Parameters
-    ----------
-    text : str
-        The beginning of a text. Blank lines separate its paragraphs; within a paragraph all lines but the
-        last are about equally long.
-    """
+    """Return the width at which the lines of a text are broken, or None if they are not."""
     within: list[int] = []
     n_paragraphs = 0
     for paragraph in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n"))[:-1]:

@@ -28,13 +28,7 @@ DAMAGE = (
 
 
 def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], T]) -> T:
-    """Call ``read`` with the archive of a checkpoint and return its result.
-
-    Raises
-    ------
-    DataError
-        There is no such file, or it is damaged.
-    """
+    """Call ``read`` with the archive of a checkpoint and return its result."""
 
     def checked(file: IO[bytes]) -> T:
         try:

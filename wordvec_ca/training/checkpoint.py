@@ -122,13 +122,7 @@ class State:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> State:
-        """Return the state in a checkpoint.
-
-        Raises
-        ------
-        ValueError
-            The record is damaged.
-        """
+        """Return the state in a checkpoint."""
         record = {"pools": None, **record}
         kinds = {f.name: f.type for f in fields(cls)}
         if set(record) != set(kinds):
@@ -151,15 +145,7 @@ _KINDS: dict[str, Any] = {
 
 
 class Checkpoints:
-    """The checkpoints of one run: ``000001.checkpoint``, ``000002.checkpoint``, ... in its storage.
-
-    Parameters
-    ----------
-    storage : Storage
-        Storage that contains them.
-    interval : Interval, optional
-        How often a checkpoint is written; by default never.
-    """
+    """The checkpoints of one run: ``000001.checkpoint``, ``000002.checkpoint``, ... in its storage."""
 
     def __init__(self, storage: Storage, interval: Interval | None = None) -> None:
         self.storage, self.interval = storage, interval or Interval()
@@ -250,18 +236,6 @@ class Checkpoints:
         """Return the result of ``use`` for the newest undamaged checkpoint; None if there are no files.
 
         Damaged newer checkpoints are skipped with a warning.
-
-        Parameters
-        ----------
-        use : callable
-            Reads a checkpoint by its name; raises a DataError if it is damaged.
-        quiet : bool, default False
-            Do not warn.
-
-        Raises
-        ------
-        DataError
-            There are files, but none can be read.
         """
         reasons = []
         for name in self.names():
@@ -292,13 +266,7 @@ class Checkpoints:
         return read_checkpoint(self.storage, name, dict)
 
     def load(self, model: EmbeddingModel) -> State:
-        """Read the newest undamaged checkpoint into a model of the same vocabulary and shape.
-
-        Raises
-        ------
-        DataError
-            All checkpoints are damaged.
-        """
+        """Read the newest undamaged checkpoint into a model of the same vocabulary and shape."""
         journal = self._journal_of(model)
 
         def use(name: str) -> State:
@@ -334,30 +302,7 @@ def write_checkpoint(
     written: Callable[[int], None] = lambda n_bytes: None,
     further: Callable[[zipfile.ZipFile], None] = _nothing,
 ) -> None:
-    """Write a checkpoint atomically, flushed to the disk.
-
-    Parameters
-    ----------
-    storage : Storage
-        Where the checkpoints are written.
-    name : str
-        Name of the file.
-    state : mapping
-        Progress of the run, as values for JSON.
-    parameters : mapping of str to ndarray
-        The trained arrays.
-    vocab : Vocab
-        The words.
-    written : callable, optional
-        Receives the number of bytes just written, and 0 at the end; an exception in it ends the writing.
-    further : callable, optional
-        Writes further members to the archive.
-
-    Raises
-    ------
-    DataError
-        The storage cannot be written.
-    """
+    """Write a checkpoint atomically, flushed to the disk."""
 
     def put(file: IO[bytes]) -> None:
         with zipfile.ZipFile(Counted(file, written), "w", zipfile.ZIP_STORED) as archive:
@@ -375,14 +320,7 @@ def write_checkpoint(
 
 
 class Counted(io.RawIOBase):
-    """A stream that reports each piece written to it.
-
-    Parameters
-    ----------
-    file : binary file
-    written : callable
-        Receives the number of bytes just written.
-    """
+    """A stream that reports each piece written to it."""
 
     def __init__(self, file: IO[bytes], written: Callable[[int], None]) -> None:
         super().__init__()
@@ -414,26 +352,7 @@ def read_checkpoint(
     state: Callable[[dict[str, Any]], T],
     parameters: Mapping[str, np.ndarray] | None = None,
 ) -> T:
-    """Read the progress of a run, and its parameters.
-
-    Parameters
-    ----------
-    storage : Storage
-        Storage to read from.
-    name : str
-        Name of the file.
-    state : callable
-        Converts the record to the return value; raises ValueError, KeyError or TypeError if the record is
-        damaged.
-    parameters : mapping of str to ndarray, optional
-        Arrays to read the parameters into, float32, C order. If reading fails they may be partly overwritten.
-
-    Raises
-    ------
-    DataError
-        The file does not exist, is not a checkpoint, is damaged or of another version, or the parameters do
-        not fit.
-    """
+    """Read the progress of a run, and its parameters."""
 
     def read(archive: zipfile.ZipFile) -> T:
         found = state(_record(archive))
@@ -485,13 +404,7 @@ def _read_into(member: IO[bytes], array: np.ndarray, name: str) -> None:
 
 
 def tallies(numbers: Sequence[float], n: int) -> np.ndarray:
-    """Return tallies read from a state as an array.
-
-    Raises
-    ------
-    DataError
-        The tallies are not n numbers.
-    """
+    """Return tallies read from a state as an array."""
     if len(numbers) != n:
         raise DataError(f"the checkpoint counts {len(numbers)} quantities; this version counts {n}")
     try:

@@ -33,13 +33,7 @@ class Interval:
 
 
 def parse_interval(text: str) -> Interval | None:
-    """Convert ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) to an interval; None for ``never``.
-
-    Raises
-    ------
-    ValueError
-        The text is not an interval.
-    """
+    """Convert ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) to an interval; None for ``never``."""
     if text in ("never", "0"):
         return None
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhdkMG])", text.strip())

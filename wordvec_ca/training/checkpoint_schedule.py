@@ -14,23 +14,7 @@ from wordvec_ca.training.trainer import Trainer
 
 
 class Checkpointing:
-    """Writes the state of a trainer as checkpoints of a run, when they are due.
-
-    Parameters
-    ----------
-    checkpoints : Checkpoints
-        The checkpoints of the run.
-    mark : str
-        Identifier of the run, as in ``run.json``.
-    encoded : EncodedCorpus
-        The text.
-    held_out : EncodedCorpus or None
-        The held-out text.
-    former : State or None
-        The state that the run continues from.
-    origin : sequence of dict
-        Record of the origin of the parameters with which the run begins.
-    """
+    """Writes the state of a trainer as checkpoints of a run, when they are due."""
 
     def __init__(
         self,
@@ -60,13 +44,7 @@ class Checkpointing:
         return int(min(n, self._checkpoints.next_position() - (trainer.epoch - 1) * n))
 
     def write(self, trainer: Trainer) -> None:
-        """Write a checkpoint, between two chunks.
-
-        Raises
-        ------
-        DataError
-            Training has diverged: the previous checkpoint is kept instead of these parameters.
-        """
+        """Write a checkpoint, between two chunks."""
         trainer.check_parameters()
         config, done = trainer.config, trainer.epoch - 1
         state = State(

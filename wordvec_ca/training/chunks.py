@@ -39,15 +39,6 @@ class Chunk:
 class Chunks:
     """Hands out the chunks of one epoch, each once, in order, to any number of threads.
 
-    Parameters
-    ----------
-    tokens : ndarray of shape (n,), int32
-        Encoded text.
-    size : int
-        Smallest number of tokens per chunk; a chunk ends at the next line end.
-    index, start : int
-        The first chunk to train, and the token where it begins.
-
     Attributes
     ----------
     index, start : int

@@ -30,13 +30,7 @@ PLACE_TOKENS = 20_000
 
 
 class CollapseWatch:
-    """Warns once, at the end of an epoch, if attention has collapsed; a callback.
-
-    Parameters
-    ----------
-    trainer : Trainer
-        The trainer whose records the callback receives.
-    """
+    """Warns once, at the end of an epoch, if attention has collapsed; a callback."""
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer, self._warned = trainer, False
@@ -58,17 +52,7 @@ def _warn_of_collapse(trainer: Trainer) -> bool:
 
 
 def collapse_warning(model: EmbeddingModel, tokens: np.ndarray, concentration: float) -> str | None:
-    """Return a warning with advice if the attention of a model has collapsed, else None.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        A model with attention.
-    tokens : ndarray of shape (n,), int32
-        Encoded text; the first ``PLACE_TOKENS`` are used.
-    concentration : float
-        Mean sum of squared attention weights so far in the run, or nan.
-    """
+    """Return a warning with advice if the attention of a model has collapsed, else None."""
     sign = _sign(model, np.asarray(tokens[:PLACE_TOKENS]))
     if concentration > CONCENTRATED:
         sign = f"onto single words (mean sum of squared weights {concentration:.2f})"
@@ -101,11 +85,6 @@ def dead_places(by_place: np.ndarray) -> list[int]:
 
     The logit of a place moves in proportion to its share. So a place that loses nearly all of its share in a
     few large early steps does not recover.
-
-    Parameters
-    ----------
-    by_place : ndarray of shape (n_places,)
-        See ``weights_by_place``.
     """
     dead = []
     for place in np.flatnonzero(by_place < DEAD).tolist():

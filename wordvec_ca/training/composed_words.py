@@ -32,15 +32,7 @@ rises; if it is 180, training diverges.
 
 
 def block_tokens(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32]) -> int:
-    """Return the number of tokens of a block.
-
-    Parameters
-    ----------
-    subwords : Subwords
-    counts : ndarray of shape (n_words,), int64
-    keep : ndarray of shape (n_words,) or (0,), uint32
-        The thresholds of sub-sampling; a dropped token touches no rows.
-    """
+    """Return the number of tokens of a block."""
     return int(min(LONGEST, max(SHORTEST, MEETINGS / max(shared_steps(subwords, counts, keep), 1e-12))))
 
 
@@ -58,15 +50,6 @@ def shared_steps(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np
 
 class ComposedWords:
     """The word vectors of one thread: composed before a block, their gains scattered to n-grams after it.
-
-    Parameters
-    ----------
-    subwords : Subwords
-        Rows that all threads share.
-    inputs : ndarray of shape (n_words, width), float32
-        The vectors of the model.
-    private : bool
-        Whether this thread needs its own vectors, because another thread composes those of the model.
 
     Attributes
     ----------

@@ -25,15 +25,7 @@ class TrainingDiverged(DataError):
 
 
 def sign_of_divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:
-    """Return a description of what is wrong with the parameters, or None if nothing is.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        The model; other threads may be training it.
-    sample : bool, default False
-        Check some rows only, which takes about a millisecond.
-    """
+    """Return a description of what is wrong with the parameters, or None if nothing is."""
     names = ("vectors", "output vectors", "attention logits of words", "attention logits of places", "nodes")
     arrays = list(zip(names, model.shared, strict=False))
     if model.subwords is not None:

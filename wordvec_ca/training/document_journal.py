@@ -38,15 +38,7 @@ BLOCKS_AT_ONCE = 64
 
 
 class DocumentJournal:
-    """Writes the rows of documents to the checkpoints of a run, and restores them.
-
-    Parameters
-    ----------
-    storage : Storage
-        Storage of the run.
-    documents : Documents
-        Documents whose rows are mapped from it.
-    """
+    """Writes the rows of documents to the checkpoints of a run, and restores them."""
 
     def __init__(self, storage: Storage, documents: Documents) -> None:
         assert documents.touched_blocks is not None
@@ -79,13 +71,7 @@ class DocumentJournal:
         self._chain.append(name)
 
     def fold(self, name: str) -> None:
-        """Copy the rows of a checkpoint that is about to be removed to the base.
-
-        Raises
-        ------
-        DataError
-            The checkpoint cannot be read, or the disk is full.
-        """
+        """Copy the rows of a checkpoint that is about to be removed to the base."""
         if name not in self._chain:  # a damaged checkpoint, instead of which an older one was used
             return
         rows = self._documents.rows
@@ -97,13 +83,7 @@ class DocumentJournal:
         self._chain.remove(name)
 
     def restore(self, name: str) -> None:
-        """Restore the rows of a checkpoint.
-
-        Raises
-        ------
-        DataError
-            The checkpoint, or an earlier one that it builds on, is damaged or missing.
-        """
+        """Restore the rows of a checkpoint."""
         rows, chain = self._documents.rows, [name]
         present = set(self._storage.names())
         while (before := self._before(chain[-1])) in present:

@@ -23,15 +23,6 @@ def held_out_loss(
 
     Words are not sub-sampled, and each prediction has its own negatives, which are the same in every call. So
     losses can be compared between all settings of a model.
-
-    Parameters
-    ----------
-    replica : Replica
-        The replica whose parameters are used.
-    text : ndarray of shape (n,), int32, or TokenStream, or LiveTokens
-        Text encoded with the replica's vocabulary.
-    stopping : callable, optional
-        Called before each chunk; if it returns true, the rest of the text is left out.
     """
     model, config = replica.model, replica.config
     hyper, shared = model.hyper(), model.shared

@@ -31,20 +31,6 @@ class Inference:
     The generator of a document is seeded with its words, so its vector does not depend on other documents or
     on threads. The row of a document starts as the mean of the vectors of its words, scaled to the length of
     a trained row.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        A model of documents, trained.
-    epochs : int, optional
-        Passes over a document; by default those of training.
-    alpha, min_alpha : float, optional
-        Learning rates at the start and the end; by default those of training.
-
-    Raises
-    ------
-    DataError
-        The model does not have documents.
     """
 
     def __init__(
@@ -99,19 +85,7 @@ class Inference:
         return self.rows(lines, threads=threads)
 
     def rows(self, lines: Sequence[NDArray[np.int32]], *, threads: int = 1) -> NDArray[np.float32]:
-        """Return the vectors of documents.
-
-        Parameters
-        ----------
-        lines : sequence of ndarrays of int32
-            For each document, the rows of its known words.
-        threads : int, default 1
-
-        Returns
-        -------
-        ndarray of shape (n_documents, vector_size), float32
-            Zeros for a document without known words.
-        """
+        """Return the vectors of documents."""
         width = self.model.inputs.shape[1]
         rows = aligned_zeros((len(lines), width))
 
@@ -154,12 +128,6 @@ class Inference:
 
 
 def known_rows(vocab: Any, documents: Iterable[Sequence[Any]]) -> list[NDArray[np.int32]]:
-    """Return the rows of the known words of token lists.
-
-    Parameters
-    ----------
-    vocab : mapping of words to rows
-    documents : iterable of sequences of words
-    """
+    """Return the rows of the known words of token lists."""
     found = ([vocab[word] for word in words if word in vocab] for words in documents)
     return [np.array(rows, np.int32) for rows in found]

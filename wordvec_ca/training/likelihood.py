@@ -16,23 +16,6 @@ def log_likelihoods(model: EmbeddingModel, lines: Iterable[Sequence[int]]) -> np
 
     It is the sum over all predictions in the line. Each word is predicted from the words around it or, with
     skipgram, from each of these words. Words are not sub-sampled, and windows are not shrunk.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        A model trained with ``hs``.
-    lines : iterable of sequences of int
-        Rows of words.
-
-    Returns
-    -------
-    ndarray of shape (n_lines,), float64
-        Log-probabilities in nats; 0 for a line without a prediction.
-
-    Raises
-    ------
-    ValueError
-        The model has no hierarchical softmax.
     """
     if model.paths is None:
         raise ValueError("only a model with hierarchical softmax gives probabilities of lines: train with hs")

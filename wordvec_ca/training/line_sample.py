@@ -20,15 +20,7 @@ MOST = 12
 
 
 class LineSample:
-    """Decides how often each line of a text is used.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the sample.
-    documents : DocumentStarts, optional
-        If given, all lines of a document get the same count; by default each line is drawn independently.
-    """
+    """Decides how often each line of a text is used."""
 
     def __init__(self, seed: int, documents: DocumentStarts | None = None) -> None:
         self._documents = documents
@@ -37,17 +29,7 @@ class LineSample:
         self._limits = np.floor(np.cumsum(chances) * 2.0**64).astype(np.uint64)
 
     def weights(self, units: np.ndarray) -> np.ndarray:
-        """Return the counts of lines or documents.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n,), int64
-            The token with which each line begins, or the number of each document.
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
-        """
+        """Return the counts of lines or documents."""
         with np.errstate(over="ignore"):  # splitmix64 (Steele, Lea, Flood 2014), as in kernels/sgns_reader.h
             z = (units.astype(np.uint64) + self._key) * np.uint64(0x9E3779B97F4A7C15)
             z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -48,18 +48,7 @@ class MergePlan:
     def of(
         cls, config: ResolvedConfig, n_tokens: int, replicas: int, given: Mapping[str, Any] | None = None
     ) -> MergePlan:
-        """Return the plan of a run.
-
-        Parameters
-        ----------
-        config : ResolvedConfig
-            The resolved configuration.
-        n_tokens : int
-            Number of tokens of an epoch, for all replicas together, line ends included.
-        replicas : int
-        given : mapping, optional
-            Values for attributes of the plan.
-        """
+        """Return the plan of a run."""
         if replicas == 1:
             return cls(1, 0)
         values: dict[str, Any] = {
@@ -82,20 +71,7 @@ class MergePlan:
     def factors(
         self, touches: Touches, name: str, tokens: float, alpha: float, rows: slice = slice(None)
     ) -> NDArray[np.float32]:
-        """Return the factors of the summed deltas of some rows.
-
-        Parameters
-        ----------
-        touches : dict
-            The result of `expected_touches`.
-        name : str
-            Name of the array.
-        tokens : float
-            Mean number of tokens that each replica has trained since the last merge.
-        alpha : float
-            The learning rate since the last merge, multiplied by ``rate``.
-        rows : slice, default all
-        """
+        """Return the factors of the summed deltas of some rows."""
         x = self.curvature * alpha * tokens * touches[name][rows]
         return merge_factors(x, self.replicas, self.rule)
 
@@ -115,13 +91,6 @@ def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
     long intervals between merges the factor must be smaller: with twice the rate a replica does not converge
     between two merges, and with a tree not even with one and a half times the rate. cbow with subwords, whose
     rate is high, cannot use a higher one.
-
-    Parameters
-    ----------
-    config : TrainConfig
-    replicas : int
-    tokens : float
-        Tokens that a replica trains between two merges.
     """
     if config.subwords and config.spec.averages:
         return 1.0
@@ -143,17 +112,6 @@ def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: 
     The time of a merge does not depend on how much was trained since the last one, and nodes take longer than
     the replicas of a process. On a long text nodes merge as often as replicas, since a node that dies loses
     what it has trained since the last merge.
-
-    Parameters
-    ----------
-    config : ResolvedConfig
-        The resolved configuration.
-    n_words : int
-        Size of the vocabulary.
-    n_tokens : int
-        Tokens of an epoch, of all nodes together.
-    nodes, threads : int
-        Number of nodes, and of threads of each.
     """
     usual = config.merges or usual_merges(config, nodes)
     training = config.epochs * n_tokens * multiplications(config) * MULTIPLICATION / (nodes * threads)
@@ -259,15 +217,6 @@ def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
     More replicas with fewer threads wait less for each other's cache lines, but merge for longer. More than 8
     workers always form several replicas if the memory suffices. There are never more than `most_replicas`,
     unless the configuration asks for more; then a warning is given.
-
-    Parameters
-    ----------
-    config : ResolvedConfig
-        The resolved configuration.
-    n_words : int
-        Size of the vocabulary.
-    n_tokens : int
-        Tokens of an epoch.
     """
     workers = config.threads
     if config.replicas is not None:

@@ -36,22 +36,7 @@ Touches = dict[str, NDArray[np.float64]]
 
 
 def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches:
-    """Return how often a row is touched for each token of the text, on average.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        Its words, counts and options.
-    keep : ndarray of shape (n_words,) or (0,), uint32
-        The thresholds of sub-sampling; a token that is dropped touches nothing.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_rows,), float64
-        For each array of ``model.learnt``. Expected touches for each array of ``model.learnt``. A touch with
-        a share of a step counts as that share, a touch of a node of the tree as `NODE_TOUCH`, and a touch of
-        a row of n-grams as `NGRAM_TOUCH` times its share.
-    """
+    """Return how often a row is touched for each token of the text, on average."""
     config, counts = model.config, model.vocab.counts.astype(np.float64)
     kept = counts / max(1.0, counts.sum())
     if len(keep):
@@ -87,21 +72,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
 
 
 def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> NDArray[np.float32]:
-    """Return the factor of the sum of n deltas, for each row.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n_rows,), float64
-        Curvature times learning rate times the touches of the row on one replica since the last merge.
-    n : int
-        Number of replicas that are merged.
-    rule : {"saturating", "mean", "sum"}
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float32
-        Between 1 / n and 1; 1 / n where x is infinite, with every rule.
-    """
+    """Return the factor of the sum of n deltas, for each row."""
     if rule == "saturating":
         with np.errstate(invalid="ignore", divide="ignore"):
             factors = -np.expm1(-n * x) / (-n * np.expm1(-x))  # 1 - exp(-x) loses digits for small x
@@ -114,17 +85,7 @@ def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> N
 def merged_rows(
     base: NDArray[np.float32], deltas: list[NDArray[np.floating]], factors: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return B + f * (d_1 + ... + d_N), for some rows; reference of ``kernels.merge_replicas``.
-
-    Parameters
-    ----------
-    base : ndarray of shape (n_rows, width), float32
-        The rows after the last merge.
-    deltas : list of ndarray of shape (n_rows, width), float16 or float32
-        Deltas of each replica, in the order of the replicas.
-    factors : ndarray of shape (n_rows,), float32
-        Result of `merge_factors` for these rows.
-    """
+    """Return B + f * (d_1 + ... + d_N), for some rows; reference of ``kernels.merge_replicas``."""
     total = np.zeros_like(base)  # float32, in the order of the replicas: as in the kernel
     for delta in deltas:
         total += delta

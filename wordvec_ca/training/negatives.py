@@ -39,22 +39,6 @@ run."""
 class Negatives:
     """The pools of a run; `at` returns the pool that a chunk reads.
 
-    Parameters
-    ----------
-    config : ResolvedConfig
-    counts : ndarray of shape (n_words,), int64
-        Word frequencies.
-    n_tokens : int
-        Tokens of an epoch, of all replicas together.
-    mass : ndarray of shape (n_words,), float64
-        Relative frequency of each word as a negative.
-    keep : ndarray of shape (n_words,), uint32
-        Thresholds of sub-sampling, empty for none; the number of draws per token depends on them.
-    shared_by : int
-        Number of predictions that share a tuple.
-    burst, row_bytes : int
-        See `NoisePools`.
-
     Attributes
     ----------
     tokens_per_pool : int
@@ -105,11 +89,6 @@ class Negatives:
     def at(self, position: int) -> np.ndarray:
         """Return the pool for a chunk, shape (n_tuples, drawn), int32; the next one is drawn in the
         background.
-
-        Parameters
-        ----------
-        position : int
-            Token at which the chunk begins, counted through all epochs.
         """
         if self._pools is None:
             return self._only

@@ -16,20 +16,7 @@ SYSTEM = Path("/sys/devices/system/cpu")
 
 
 def cpu_groups(threads: Sequence[int], system: Path = SYSTEM) -> list[set[int] | None]:
-    """Return the processors of each replica, or None for each if threads are not pinned.
-
-    Parameters
-    ----------
-    threads : sequence of int
-        Number of threads of each replica.
-    system : Path
-        Folder in which the system describes its processors.
-
-    Returns
-    -------
-    list of set of int, or of None
-        Disjoint sets with one processor per thread; processors with a common cache stay together.
-    """
+    """Return the processors of each replica, or None for each if threads are not pinned."""
     undecided: list[set[int] | None] = [None] * len(threads)
     if not hasattr(os, "sched_getaffinity"):
         return undecided

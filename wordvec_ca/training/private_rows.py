@@ -41,29 +41,7 @@ def private_rows(
     *,
     contexts: float = USUAL_CONTEXTS,
 ) -> tuple[int, int]:
-    """Return the number of words with private rows, and the tokens between merges.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_words,), int64
-        Counts of the words, the most frequent first.
-    keep : ndarray of shape (n_words,) or (0,), uint32
-        The thresholds of sub-sampling; a token that is dropped touches nothing.
-    workers : int
-        Number of threads.
-    predictions : float
-        Mean predictions per token: 1, or the context words of a model that predicts from each.
-    contexts : float, default 6
-        Mean context words per token.
-
-    Returns
-    -------
-    n_private : int
-        Number of words with private rows; 0 unless there are two workers. If three workers each moved a row
-        to its point of convergence, the sum of their steps would be three times too long, and the error would
-        grow with each merge until the run diverges.
-    merge_every : int
-    """
+    """Return the number of words with private rows, and the tokens between merges."""
     if workers != 2:
         return 0, 0
     touches = counts.astype(np.float64)

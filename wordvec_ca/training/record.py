@@ -39,31 +39,7 @@ def recorded(
     interrupted: bool,
     block_tokens: int | None = None,
 ) -> dict[str, Any]:
-    """Return the record of a run for ``config.json``: text, kernel, losses, timings, platform.
-
-    Parameters
-    ----------
-    config : ResolvedConfig
-        Configuration of the run.
-    fingerprint, stats : str, CorpusStats
-        Fingerprint and statistics of the text.
-    loop : mapping
-        See `loop_settings`.
-    tallies : mapping of str to float
-        Tallies of the training loop, by the names in ``STATS``.
-    losses, valid_losses : sequence of float
-        Losses of the epochs.
-    started : float
-        When the run began, in seconds since 1970.
-    seconds, reading : float
-        Seconds of training, and of reading the text before it.
-    fraction : float
-        Share of the run that is done.
-    interrupted : bool
-        Whether the run was cut short.
-    block_tokens : int, optional
-        Number of tokens of a block, with n-grams.
-    """
+    """Return the record of a run for ``config.json``: text, kernel, losses, timings, platform."""
     words, weighed = tallies.get("words", 0.0), tallies.get("weighed", 0.0)
     return {
         "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),

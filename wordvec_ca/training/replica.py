@@ -98,45 +98,14 @@ class Delta(NamedTuple):
 
     @classmethod
     def total(cls, deltas: Iterable[Delta], factors: NDArray[np.float32], width: int) -> Delta:
-        """Return the sum of the deltas of the same rows, each row times its factor.
-
-        Parameters
-        ----------
-        deltas : iterable of Delta
-            Added in this order.
-        factors : ndarray of shape (n_rows,), float32
-            Result of `MergePlan.factors`.
-        width : int
-            Numbers of a row.
-        """
+        """Return the sum of the deltas of the same rows, each row times its factor."""
         scales, codes = np.empty(len(factors), np.uint16), np.empty((len(factors), width), np.int8)
         n = sum_of_deltas(tuple(deltas), factors, scales, codes)
         return cls(scales, codes[:n])
 
 
 class Replica:
-    """One copy of the parameters, and the threads that train it.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        Its parameters are updated in place.
-    n_tokens : int
-        Number of tokens of an epoch, for all replicas together, line ends included; sizes and rates depend on
-        it.
-    threads : int, optional
-        Number of threads; by default ``workers`` of the configuration.
-    rate : float, default 1
-        Factor of the learning rate (see `MergePlan`).
-    chunk_tokens : int, optional
-        Largest number of tokens that a thread takes at a time; by default that of `chunk_size`.
-    rates : ndarray of shape (n_words,), float32, optional
-        How far training moves the row of each word relative to others: 0 not at all, 1 as usual.
-    lines : DocumentLines, optional
-        The documents of the text, for a model of documents.
-    like : Replica, optional
-        A replica with the same vocabulary and options, with which constant data are shared.
-    """
+    """One copy of the parameters, and the threads that train it."""
 
     def __init__(
         self,
@@ -217,19 +186,7 @@ class Replica:
         seeds: tuple[int, ...] | list[int],
         start: int = 0,
     ) -> None:
-        """Train consecutive whole lines, in the thread of ``worker``.
-
-        Parameters
-        ----------
-        worker : Worker
-        tokens : ndarray of shape (n,), int32
-        position : int
-            Position of the first token in the whole run.
-        seeds : sequence of int
-            Seeds of the random numbers of the chunk.
-        start : int
-            Position of the first token in the text, for a model of documents.
-        """
+        """Train consecutive whole lines, in the thread of ``worker``."""
         worker.hyper["alpha_begin"] = self.rate * self.schedule.alpha(position)
         worker.hyper["alpha_end"] = self.rate * self.schedule.alpha(position + len(tokens))
         if self.config.spec.attends:
@@ -272,18 +229,6 @@ class Replica:
         """Train ranges of a text in the replica's threads, in order.
 
         With one thread the result is reproducible bit for bit.
-
-        Parameters
-        ----------
-        tokens : ndarray of shape (n,), int32
-            Encoded text, -1 after each line; may be memory-mapped.
-        ranges : iterable of TokenRange
-
-        Returns
-        -------
-        dict of str to float
-            Tallies of this call, by the names in ``kernels.STATS``: ``words`` read, ``loss`` summed
-            over ``examples``, ...
         """
         before = self.totals()
         waiting: deque[tuple[np.ndarray, int, list[int]]] = deque()
@@ -336,28 +281,12 @@ class Replica:
                 self.base[name] = array.copy()
 
     def delta(self, name: str, rows: slice = slice(None)) -> Delta:
-        """Return the change of some rows since `mark` or `apply`.
-
-        Parameters
-        ----------
-        name : str
-            Name of the array.
-        rows : slice, default all
-        """
+        """Return the change of some rows since `mark` or `apply`."""
         now = self.parameters[name][rows]
         scales, codes = np.empty(len(now), np.uint16), np.empty(now.shape, np.int8)
         n = delta_of(now, self.base[name][rows], scales, codes)
         return Delta(scales, codes[:n])
 
     def apply(self, name: str, rows: slice, merged: Delta) -> None:
-        """Set some rows to the result of a merge, which becomes the new base of deltas.
-
-        Parameters
-        ----------
-        name : str
-            Name of the array.
-        rows : slice
-        merged : Delta
-            The merged change of the rows, see `Delta.total`.
-        """
+        """Set some rows to the result of a merge, which becomes the new base of deltas."""
         add_delta(*merged, self.base[name][rows], self.parameters[name][rows])

@@ -36,17 +36,6 @@ MERGED_ROWS = 4_096
 class Replicas:
     """The replicas of one process. A single replica is never merged.
 
-    Parameters
-    ----------
-    model : EmbeddingModel
-        The model with the parameters of the first replica; after a merge, all replicas equal it.
-    n_tokens : int
-        Number of tokens of an epoch, line ends included.
-    rates : ndarray of shape (n_words,), float32, optional
-        See `Replica`; only for a single replica.
-    lines : DocumentLines, optional
-        See `Replica`. A line is trained by one replica, so the rows of documents are never merged.
-
     Attributes
     ----------
     plan : MergePlan
@@ -115,11 +104,6 @@ class Replicas:
     def begin(self, position: int) -> None:
         """Copy the first replica's parameters to the others, each in its own threads, so that memory is
         local.
-
-        Parameters
-        ----------
-        position : int
-            Position in the run, counted in tokens through all epochs.
         """
         self.merged_at = position
         if len(self) == 1:
@@ -144,13 +128,6 @@ class Replicas:
 
         If each replica has one thread, replica i modulo N gets the i-th chunk, so that a run can be repeated
         bit for bit. Otherwise the next thread that asks gets the next chunk.
-
-        Parameters
-        ----------
-        chunks : Chunks or StreamedChunks
-        worker : Worker
-        new : bool, default True
-            Whether the thread may begin a new chunk, not only one that other threads wait for.
         """
         if not self._reproducible or len(self) == 1:
             return chunks.next() if new else None
@@ -170,13 +147,7 @@ class Replicas:
         return self.plan.next_merge(position, self._n_tokens)
 
     def merge(self, position: int) -> None:
-        """Merge all replicas; no thread may be training.
-
-        Parameters
-        ----------
-        position : int
-            Position in the run, counted in tokens through all epochs.
-        """
+        """Merge all replicas; no thread may be training."""
         if len(self) == 1 or position <= self.merged_at:
             return
         started = time.monotonic()

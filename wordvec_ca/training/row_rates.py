@@ -16,13 +16,6 @@ class RowRates:
 
     The loop trains all rows alike. After a chunk, a row with the rate r is set to before + r (after -
     before); with r = 0 it keeps its initial value exactly.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_words, width), float32
-        The rows.
-    rates : ndarray of shape (n_words,), float32
-        One rate for each row.
     """
 
     def __init__(self, inputs: NDArray[np.float32], rates: NDArray[np.float32]) -> None:

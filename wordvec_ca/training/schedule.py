@@ -18,10 +18,6 @@ def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
 
     The probability is sqrt(t / f) + t / f with the share f of the word in the text and t = ``sample``,
     as in word2vec.c (Mikolov et al. 2013, section 2.3, print another formula).
-
-    Returns
-    -------
-    ndarray of shape (n_words,), or (0,) if every token is kept, uint32
     """
     if sample <= 0:
         return np.zeros(0, np.uint32)

@@ -41,21 +41,7 @@ class CheckpointWriter(Protocol):
 
 
 class Trainer:
-    """Runs the training loop over encoded text, in threads, and keeps the tallies.
-
-    Parameters
-    ----------
-    model : EmbeddingModel
-        Its parameters are updated in place.
-    tokens : ndarray of shape (n,), int32, or TokenStream, or LiveTokens
-        Word ids, -1 after each line; may be memory-mapped, or read again in each epoch.
-    valid : ndarray of the same kind, optional
-        Held-out text.
-    rates : ndarray of shape (n_words,), float32, optional
-        How far training moves the row of each word relative to others: 0 not at all, 1 as usual.
-    sample : LineSample, optional
-        How often each line is read; by default once.
-    """
+    """Runs the training loop over encoded text, in threads, and keeps the tallies."""
 
     def __init__(
         self,
@@ -91,18 +77,6 @@ class Trainer:
         """Train all epochs, or the remaining ones.
 
         If a callback returns true, or after ``interrupt``, the run ends early; training so far is kept.
-
-        Parameters
-        ----------
-        callbacks : sequence of callable
-            Each receives every ``Progress`` record.
-        checkpoint : CheckpointWriter, optional
-            Object that writes checkpoints when they are due.
-
-        Raises
-        ------
-        DataError
-            If training diverged.
         """
         clock = Clock(self.seconds)
         self.model.forget_published()
@@ -198,13 +172,7 @@ class Trainer:
         return last
 
     def restore(self, state: State) -> None:
-        """Continue from a checkpoint; the model must have its parameters before the trainer is created.
-
-        Raises
-        ------
-        DataError
-            The state does not fit the text.
-        """
+        """Continue from a checkpoint; the model must have its parameters before the trainer is created."""
         n = len(self.tokens)
         places = 1 <= state.epoch <= self.config.epochs + 1 and 0 <= state.start <= n and state.index >= 0
         if not places or state.chunk_tokens < 1 or min(len(state.losses), state.epoch - 1) < state.epoch - 1:

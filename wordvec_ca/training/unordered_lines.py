@@ -13,17 +13,6 @@ def in_random_order(tokens: NDArray[np.int32], seeds: Sequence[int]) -> NDArray[
 
     A fixed window over such a line covers each pair once if the line is short, and a random sample of the
     pairs if it is long. So the cost is linear in the length of the line.
-
-    Parameters
-    ----------
-    tokens : ndarray of shape (n,), int32
-        Encoded text, -1 after each line.
-    seeds : sequence of int
-        Seeds of the order.
-
-    Returns
-    -------
-    ndarray of shape (m,), int32, m <= n
     """
     ends = tokens < 0
     lines = np.cumsum(ends, dtype=np.int64)

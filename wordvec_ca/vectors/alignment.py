@@ -53,20 +53,7 @@ class Fit:
 
 
 def directions(vectors: np.ndarray, *, centred: bool = True) -> np.ndarray:
-    """Scale rows to unit length; if ``centred``, subtract their mean and scale again.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, vector_size)
-        Zero rows stay zero before centring.
-    centred : bool, default True
-        Whether to subtract the mean. It adds the same amount to all cosines; without it they distinguish
-        words better (Mu & Viswanath 2018).
-
-    Returns
-    -------
-    ndarray of shape (n_words, vector_size), float32
-    """
+    """Scale rows to unit length; if ``centred``, subtract their mean and scale again."""
     rows = _unit(np.asarray(vectors, np.float32))
     return _unit(rows - rows.mean(axis=0)) if centred else rows
 
@@ -78,17 +65,7 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 
 
 def rotation(moved: np.ndarray, fixed: np.ndarray) -> np.ndarray:
-    """Return the orthogonal matrix R for which ``moved @ R`` is nearest to ``fixed``.
-
-    Parameters
-    ----------
-    moved, fixed : ndarray of shape (n_words, vector_size), float32
-        Rows of the same words.
-
-    Returns
-    -------
-    ndarray of shape (vector_size, vector_size), float32
-    """
+    """Return the orthogonal matrix R for which ``moved @ R`` is nearest to ``fixed``."""
     product = moved.T @ fixed  # not scipy's function: its BLAS takes 13 MB besides NumPy's
     left, _, right = np.linalg.svd(product.astype(np.float64))
     return np.asarray(left @ right, np.float32)
@@ -96,24 +73,7 @@ def rotation(moved: np.ndarray, fixed: np.ndarray) -> np.ndarray:
 
 @one_blas_thread
 def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_OUT) -> Fit:
-    """Fit a rotation repeatedly, each time without the words that move most, until these are the same.
-
-    Parameters
-    ----------
-    moved, fixed : ndarray of shape (n_words, vector_size), float32
-        Results of `directions` for the same words.
-    left_out : float, default 0.2
-        Share of the words that are left out; 0 is plain Procrustes.
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    ValueError
-        ``left_out`` is not at least 0 and below 1.
-    """
+    """Fit a rotation repeatedly, each time without the words that move most, until these are the same."""
     if not 0 <= left_out < 1:
         raise ValueError(f"left_out is {left_out}; it must be at least 0 and below 1")
     n_words = len(moved)
@@ -132,25 +92,7 @@ def robust_fit(moved: np.ndarray, fixed: np.ndarray, *, left_out: float = LEFT_O
 
 @one_blas_thread
 def mean_space(models: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Turn models of the same words into one space, that of their mean (generalised Procrustes: Gower 1975).
-
-    Parameters
-    ----------
-    models : sequence of ndarray of shape (n_words, vector_size)
-        Vectors of the same words in the same order, or `directions` of them.
-
-    Returns
-    -------
-    mean : ndarray of shape (n_words, vector_size), float32
-        Mean of the rotated models, in the space of the first.
-    rotations : list of ndarray of shape (vector_size, vector_size), float32
-        One for each model.
-
-    Raises
-    ------
-    ValueError
-        The list of models is empty.
-    """
+    """Turn models of the same words into one space, that of their mean (Procrustes: Gower 1975)."""
     if not models:
         raise ValueError("there is no model to take the mean of")
     mean = np.asarray(models[0], np.float32)

@@ -72,17 +72,7 @@ class Recall(NamedTuple):
 
 
 class ApproximateNeighbours:
-    """An index over the rows of a matrix; made by :meth:`build`, opened by :meth:`load`.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_rows, vector_size)
-        The rows; float32 or float16, possibly memory-mapped.
-    candidates : InvertedFile or Graph
-        Object that finds candidates among the rows.
-    words : list of str, optional
-        The word of each row, for `most_similar`.
-    """
+    """An index over the rows of a matrix; made by :meth:`build`, opened by :meth:`load`."""
 
     def __init__(
         self, vectors: np.ndarray, candidates: InvertedFile | Graph, words: list[str] | None = None
@@ -114,29 +104,7 @@ class ApproximateNeighbours:
         workers: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
-        """Index the rows of a matrix.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_rows, vector_size)
-            Rows to index. Rows of zeros and rows with NaN or infinity are never found.
-        folder : path-like
-            Folder to create; an older index in it is replaced when the new one is complete.
-        words : list of str, optional
-            The word of each row.
-        probes : int
-            Number of lists that a search reads; there are about four times the square root of the number of
-            rows. More lists give better recall, but take longer.
-        workers : int, optional
-            Number of threads; by default one per usable processor. It does not affect the index.
-        progress : callable, optional
-            Called with the work done so far and the total work, both in proportion to the time.
-
-        Raises
-        ------
-        DataError
-            No vector has a direction, or the folder contains files that are not of an index.
-        """
+        """Index the rows of a matrix."""
         if not 1 <= probes <= LARGEST_PROBES:
             raise ValueError(f"probes is {probes}, but must be from 1 to {LARGEST_PROBES:,}")
         if not len(vectors):
@@ -161,24 +129,7 @@ class ApproximateNeighbours:
     def load(
         cls, folder: str | os.PathLike[str], vectors: np.ndarray, *, words: list[str] | None = None
     ) -> Self:
-        """Open an index. Its file is memory-mapped, and most of it is read only when a search needs it.
-
-        Parameters
-        ----------
-        folder : path-like
-            Folder that `build` made.
-        vectors : ndarray of shape (n_rows, vector_size)
-            The rows that the index was built with.
-        words : list of str, optional
-            The word of each row.
-
-        Raises
-        ------
-        DataError
-            The folder is not an index, or the index is damaged or was built for other vectors.
-        ImportError
-            The index is of format 2, and usearch is not installed.
-        """
+        """Open an index. Its file is memory-mapped, and most of it is read only when a search needs it."""
         place = Path(folder)
         try:
             record = json.loads((place / RECORD).read_text(encoding="utf-8"))
@@ -226,15 +177,7 @@ class ApproximateNeighbours:
         return cls(vectors, candidates, words)
 
     def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and their exact cosines, best first; of equal cosines, the lower row first.
-
-        Parameters
-        ----------
-        direction : ndarray of shape (vector_size,)
-            The query; its length does not matter.
-        topn : int
-            Largest number of rows.
-        """
+        """Return rows and their exact cosines, best first; of equal cosines, the lower row first."""
         target = unit(direction)
         if topn < 1 or not len(self) or not target.any() or not np.isfinite(target).all():
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
@@ -247,13 +190,7 @@ class ApproximateNeighbours:
         return rows[best], cosines[best]
 
     def most_similar(self, vector: np.ndarray, num_neighbors: int) -> list[tuple[str, float]]:
-        """Return words and cosines, best first; ``KeyedVectors.most_similar`` calls this on its ``indexer``.
-
-        Parameters
-        ----------
-        vector : ndarray of shape (vector_size,)
-        num_neighbors : int
-        """
+        """Return words and cosines, best first; ``most_similar`` calls this on its ``indexer``."""
         if self.words is None:
             raise ValueError("the index was opened without words")
         rows, cosines = self.nearest(vector, num_neighbors)
@@ -263,15 +200,6 @@ class ApproximateNeighbours:
         """Compare the search with an exact one, with random rows as queries.
 
         The nearest row of a query is the query itself, which any search finds. It is left out on both sides.
-
-        Parameters
-        ----------
-        queries : int
-            Number of queries.
-        topn : int
-            Number of neighbours of each query, without the query itself.
-        seed : int
-            Seed of the random choice of queries.
         """
         chosen = np.random.default_rng(seed).permutation(len(self.vectors))[: max(1, queries)]
         targets = np.asarray(self.vectors[np.sort(chosen)], dtype=np.float32)

@@ -18,22 +18,7 @@ BLOCK_ROWS = 8192
 def row_products(
     rows: NDArray[Any], queries: NDArray[np.float32], out: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Compute ``out[i, j] = <queries[i], rows[j]>``.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, size), float32 or float16, C-contiguous
-        May be a read-only memory map.
-    queries : ndarray of shape (n_queries, size), float32
-        The queries.
-    out : ndarray of shape (n_queries, n_rows), float32
-        Filled and returned.
-
-    Raises
-    ------
-    ValueError
-        If ``rows`` has another dtype, or shapes do not fit.
-    """
+    """Compute ``out[i, j] = <queries[i], rows[j]>``."""
     n_queries, size = queries.shape
     if rows.ndim != 2 or rows.shape[1] != size or out.shape != (n_queries, len(rows)):
         raise ValueError(f"rows {rows.shape}, queries {queries.shape} and out {out.shape} do not fit")

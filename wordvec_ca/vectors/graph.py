@@ -11,12 +11,7 @@ from wordvec_ca.errors import DataError, install_extra
 
 
 class Graph:
-    """A graph over the rows of a matrix. It can be loaded, but not built.
-
-    Parameters
-    ----------
-    graph : usearch.index.Index
-    """
+    """A graph over the rows of a matrix. It can be loaded, but not built."""
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
@@ -35,23 +30,7 @@ class Graph:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], shape: tuple[int, int], expansion: int) -> Graph:
-        """Memory-map the graph of a matrix of this shape.
-
-        Parameters
-        ----------
-        path : path-like
-        shape : tuple of int
-            Shape of the matrix.
-        expansion : int
-            Half of the number of candidates that a search examines.
-
-        Raises
-        ------
-        DataError
-            The file is damaged, or belongs to a matrix of another shape.
-        ImportError
-            usearch is not installed.
-        """
+        """Memory-map the graph of a matrix of this shape."""
         try:
             graph = _library().Index.restore(os.fspath(path), view=True)
         except (RuntimeError, ValueError) as error:
@@ -62,15 +41,7 @@ class Graph:
         return cls(graph)
 
     def candidates(self, target: np.ndarray, n: int) -> np.ndarray:
-        """Return n rows that are near to a query, in any order.
-
-        Parameters
-        ----------
-        target : ndarray of shape (vector_size,), float32
-            The query.
-        n : int
-            Number of rows.
-        """
+        """Return n rows that are near to a query, in any order."""
         return np.asarray(self._graph.search(target, n, threads=1).keys, dtype=np.int64)
 
 

@@ -104,27 +104,7 @@ def shown_interval(low: float, high: float) -> str:
 def interval(
     resampled: np.ndarray, *, level: float = LEVEL, cosine: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interval that contains the result of one run on other text, with a given probability.
-
-    Parameters
-    ----------
-    resampled : ndarray of shape (n_models,) or (n_models, n)
-        Results of the resampled models.
-    level : float
-        Probability, above 0 and below 1.
-    cosine : bool
-        Whether scores are cosines or correlations; their spread is then computed on Fisher's z, so that
-        intervals stay within -1 and 1.
-
-    Returns
-    -------
-    low, high : ndarray of shape () or (n,)
-
-    Raises
-    ------
-    ValueError
-        ``level`` is not between 0 and 1, or there are fewer than two models.
-    """
+    """Return the interval that contains the result of one run on other text, with a given probability."""
     from scipy.special import stdtrit
 
     if not 0 < level < 1:
@@ -143,15 +123,7 @@ def interval(
 def interval_of_difference(
     first: Sequence[float], second: Sequence[float], *, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Return the interval of the difference between one run of each of two models, second minus first.
-
-    Parameters
-    ----------
-    first, second : sequence of float
-        Results of two or more resampled models of the first and of the second model.
-    level : float
-        Probability, above 0 and below 1.
-    """
+    """Return the interval of the difference between one run of each of two models, second minus first."""
     from scipy.special import stdtrit
 
     spread = np.sqrt(np.var(first, ddof=1) + np.var(second, ddof=1))
@@ -189,28 +161,7 @@ def judged(
     level: float = LEVEL,
     cosine: bool = True,
 ) -> Neighbours:
-    """Return the results of a search with intervals and agreement.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-    found : sequence of (str, float)
-        Words and scores found with the published vectors.
-    scores : callable
-        Runs the same search with a resampled model, and returns the scores of its first words.
-    among : int
-        A resampled model finds a word again if it is among this many nearest.
-    left_out : set of int
-        Rows to exclude.
-    level : float
-        Level of the intervals.
-    cosine : bool
-        Whether scores are cosines.
-
-    Returns
-    -------
-    Neighbours
-    """
+    """Return the results of a search with intervals and agreement."""
     if vectors.resamples is None or not found:
         return Neighbours([Neighbour(word, score) for word, score in found], 0)
     rows = [vectors.key_to_index[word] for word, _ in found]

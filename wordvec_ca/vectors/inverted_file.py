@@ -38,15 +38,7 @@ SEED = 1
 
 
 class InvertedFile:
-    """The lists; written by :func:`write`, opened by :meth:`load`.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        The arrays in the file, by name.
-    probes : int
-        Smallest number of lists that a search reads.
-    """
+    """The lists; written by :func:`write`, opened by :meth:`load`."""
 
     def __init__(self, arrays: dict[str, np.ndarray], probes: int) -> None:
         # slicing a np.memmap would take longer than the products of a list
@@ -75,13 +67,7 @@ class InvertedFile:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], shape: tuple[int, int], probes: int) -> InvertedFile:
-        """Memory-map the lists made for a matrix of this shape.
-
-        Raises
-        ------
-        DataError
-            The file is damaged, or belongs to a matrix of another shape.
-        """
+        """Memory-map the lists made for a matrix of this shape."""
         arrays, _ = map_tensors(path)
         try:
             rows, starts, centres, directions = (
@@ -105,15 +91,7 @@ class InvertedFile:
 
     @one_blas_thread
     def candidates(self, target: np.ndarray, n: int) -> np.ndarray:
-        """Return the rows with the highest cosines in the nearest lists, in any order.
-
-        Parameters
-        ----------
-        target : ndarray of shape (vector_size,), float32
-            The query, of length one.
-        n : int
-            Number of rows. Lists are read until they have so many rows.
-        """
+        """Return the rows with the highest cosines in the nearest lists, in any order."""
         arrays = self._arrays
         # ordered by the distance of the centres
         nearest = np.argsort(self._half_squares - arrays["centres"] @ target)
@@ -142,23 +120,6 @@ def write(
 
     There are four times as many lists as the square root of the number of rows, so that a search compares the
     query with about as many centres as rows. The file does not depend on the number of threads.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_rows, vector_size)
-        float32 or float16, possibly memory-mapped.
-    path : path-like
-    workers : int, optional
-        Number of threads; by default one per usable processor.
-    progress : callable, optional
-        Called with the work done so far and the total work, both in proportion to the time.
-
-    Raises
-    ------
-    DataError
-        No row has a direction: all are zero or contain NaN or infinity.
-    OSError
-        The file cannot be written.
     """
     from sklearn.cluster import MiniBatchKMeans
     from threadpoolctl import threadpool_limits

@@ -59,16 +59,7 @@ class ScoredWords(list[tuple[str, float]]):
 
 
 class Directions:
-    """The directions of the rows of a matrix: norms, cosines and the nearest rows.
-
-    Parameters
-    ----------
-    words : list of str
-        The word of each row, for messages.
-    vectors : ndarray of shape (n_words, vector_size)
-        Must not be changed in place, since norms are computed only once. Results have its precision, at least
-        float32.
-    """
+    """The directions of the rows of a matrix: norms, cosines and the nearest rows."""
 
     def __init__(self, words: list[str], vectors: np.ndarray) -> None:
         self._words = words
@@ -134,18 +125,7 @@ class Directions:
         return np.clip(cosines, -1, 1, out=cosines)
 
     def highest(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[int]:
-        """Return the rows of the ``topn`` highest scores, best first, ties by row.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n,)
-            Scores of the first n words.
-        topn : int
-            Largest number of results.
-        left_out : set of int
-            Rows that are not returned. Rows without a direction (zero, NaN or infinity) are not returned
-            either.
-        """
+        """Return the rows of the ``topn`` highest scores, best first, ties by row."""
         usable = scores.copy()
         norms = self.norms[: len(scores)]
         usable[~((norms > 0) & np.isfinite(norms))] = -np.inf
@@ -154,15 +134,7 @@ class Directions:
 
 
 def highest(scores: np.ndarray, topn: int) -> list[int]:
-    """Return the positions of the highest scores, best first; of equal scores, the earlier first.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Scores; positions with -inf are never returned.
-    topn : int
-        Largest number of results.
-    """
+    """Return the positions of the highest scores, best first; of equal scores, the earlier first."""
     n_best = min(topn, int(np.isfinite(scores).sum()))
     if n_best <= 0:
         return []

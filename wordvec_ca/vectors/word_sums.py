@@ -32,18 +32,6 @@ def sum_terms(text: str, is_known: Callable[[str], bool]) -> list[Term]:
     A known word is never split, whatever signs it contains. Hyphens without spaces do not make a sum: an
     unknown ``well-read`` is a word, not a difference; ``well - read`` is one. A sum without spaces is split
     at those signs that make the largest part of it known words, preferring long ones.
-
-    Parameters
-    ----------
-    text : str
-        Such as ``"king-man+woman"`` or ``"king - man + woman"``.
-    is_known : callable
-        Whether a word is in the vocabulary.
-
-    Returns
-    -------
-    list of Term
-        At least one term. Terms can be unknown words, which the caller must handle.
     """
     text = text.strip()
     whole = [Term(text, 1)]

@@ -22,13 +22,7 @@ def package_of(cls: type) -> str:
 
 
 def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]) -> Any:
-    """Add an object's arrays to ``tensors``, as ``coded.NAME`` with its ``name``; return the rest as JSON.
-
-    Raises
-    ------
-    DataError
-        A part is neither an array, a number, a string nor an object of the package.
-    """
+    """Add an object's arrays to ``tensors``, as ``coded.NAME`` with its ``name``; return the rest as JSON."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     stored = f"coded.{name}"
@@ -52,13 +46,7 @@ def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]
 
 
 def from_parts(parts: Any, package: str, tensors: dict[str, np.ndarray]) -> Any:
-    """Return the object that `to_parts` took apart, and remove its arrays from the tensors.
-
-    Raises
-    ------
-    DataError
-        The file is damaged, or names a class of another package.
-    """
+    """Return the object that `to_parts` took apart, and remove its arrays from the tensors."""
     if not isinstance(parts, dict):
         return parts
     try:

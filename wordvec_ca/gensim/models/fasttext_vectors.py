@@ -247,20 +247,7 @@ MOST_RANDOM_BYTES = 1 << 28
 
 
 def _rows_of_all_buckets(bucket: int, size: int, n_rows: int) -> np.ndarray:
-    """Return rows for all buckets from a file that holds only those in use.
-
-    Parameters
-    ----------
-    bucket, size : int
-        Number of rows, and numbers in each.
-    n_rows : int
-        Number of rows in the file.
-
-    Raises
-    ------
-    DataError
-        A file with this number of rows cannot have ``bucket`` buckets.
-    """
+    """Return rows for all buckets from a file that holds only those in use."""
     if not 0 <= bucket <= max(USUAL_BUCKETS, BUCKETS_OF_A_ROW * n_rows):
         raise DataError(
             f"the file has {n_rows:,} rows of n-grams for {bucket:,} buckets: the bucket count does not fit "

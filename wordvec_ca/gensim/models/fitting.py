@@ -66,14 +66,6 @@ def corpus_of(
 
     Words of files and lists are looked up once. Anything else is iterated again in each epoch; with
     ``live`` lists are too, since callbacks may change them.
-
-    Parameters
-    ----------
-    model : Word2Vec
-    corpus_iterable, corpus_file, total_examples, total_words
-        As in ``Word2Vec.train``.
-    live : bool
-        Whether there are callbacks.
     """
     index = model.wv.key_to_index
     files = [os.fspath(corpus_file)] if corpus_file is not None else files_of(corpus_iterable)

@@ -312,15 +312,6 @@ def random_vectors(shape: tuple[int, int], former: np.ndarray | None = None, see
     """Return random vectors, uniform within plus or minus 1 / d, with those of ``former`` in the first rows.
 
     The numbers are those of gensim for the same seed.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Rows and d.
-    former : ndarray of shape (n, d), optional
-        Vectors that exist already.
-    seed : int
-        Seed of the random numbers.
     """
     vectors = np.random.default_rng(seed=seed).random(shape, dtype=np.float32)
     vectors *= 2.0
@@ -332,16 +323,6 @@ def random_vectors(shape: tuple[int, int], former: np.ndarray | None = None, see
 
 
 def seeded_vector(size: int, seed_string: str | None = None, hashfxn: Any = hash) -> np.ndarray:
-    """Return a vector uniform within plus or minus 0.5 / size that depends on a string alone.
-
-    Parameters
-    ----------
-    size : int
-        Its length.
-    seed_string : str, optional
-        The string; without it, each call returns another vector.
-    hashfxn : callable
-        Function that maps the string to a number.
-    """
+    """Return a vector uniform within plus or minus 0.5 / size that depends on a string alone."""
     generator = np.random.default_rng(hashfxn(seed_string) & 0xFFFFFFFF if seed_string else None)
     return (generator.random(size).astype(np.float32) - np.float32(0.5)) / np.float32(size)

@@ -22,14 +22,7 @@ def ngram_options(wv: Any) -> dict[str, Any]:
 
 
 class NgramRows:
-    """The rows of a model while it trains.
-
-    Parameters
-    ----------
-    wv : FastTextKeyedVectors
-    engine : EmbeddingModel
-        Model with ``subwords``; it takes over the rows of ``wv``.
-    """
+    """The rows of a model while it trains."""
 
     def __init__(self, wv: Any, engine: EmbeddingModel) -> None:
         assert engine.subwords is not None

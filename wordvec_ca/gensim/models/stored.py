@@ -47,14 +47,7 @@ OF_THE_TREE = {"code", "point"}
 
 
 def save(thing: Any, target: Any) -> None:
-    """Write a ``Word2Vec`` or ``KeyedVectors`` to a path or a binary file.
-
-    Raises
-    ------
-    DataError
-        A key is neither str nor int, the vectors are neither an array nor codes (`coded_rows`), or the file
-        cannot be written.
-    """
+    """Write a ``Word2Vec`` or ``KeyedVectors`` to a path or a binary file."""
     vectors = getattr(thing, "wv", thing)
     package = package_of(type(vectors))
     tensors: dict[str, np.ndarray] = {}
@@ -159,23 +152,7 @@ def _in_json(value: Any) -> bool:
 def load(
     fname: str | os.PathLike[str], mmap: str | None = None, package: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """Return the class and the attributes of a stored object; a model's vectors are a dictionary too.
-
-    Parameters
-    ----------
-    fname : path
-    mmap : {None, "r"}
-        "r" maps arrays from the file, read-only; None reads them.
-    package : str
-        Package whose classes may replace arrays: see `coded_rows`.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file.
-    DataError
-        The file is damaged, or a pickle that names anything but vectors.
-    """
+    """Return the class and the attributes of a stored object; a model's vectors are a dictionary too."""
     path = Path(fname)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {os.fspath(fname)!r}")
@@ -236,13 +213,7 @@ def _read_own(path: Path, package: str) -> tuple[str, dict[str, Any]]:
 
 
 def vectors_from(cls: type[Table], state: dict[str, Any]) -> Table:
-    """Return vectors made of attributes that ``load`` returned, also those of gensim 1 to 3.
-
-    Raises
-    ------
-    DataError
-        The vectors are missing, or keys and vectors do not fit together.
-    """
+    """Return vectors made of attributes that ``load`` returned, also those of gensim 1 to 3."""
     state = dict(cls.completed(state))
     keys = next(
         (state.pop(name) for name in ("index_to_key", "index2word", "index2entity") if name in state), None

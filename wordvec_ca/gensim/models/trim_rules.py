@@ -18,16 +18,7 @@ TrimRule = Callable[[Any, int, int], int]
 
 
 def keep_vocab_item(word: Any, count: int, min_count: int, trim_rule: TrimRule | None = None) -> bool:
-    """Return whether a word is kept.
-
-    Parameters
-    ----------
-    word : key
-    count, min_count : int
-        Number of occurrences, and the number needed.
-    trim_rule : callable, optional
-        Takes (word, count, min_count) and returns one of the constants above.
-    """
+    """Return whether a word is kept."""
     verdict = RULE_DEFAULT if trim_rule is None else trim_rule(word, count, min_count)
     if verdict in (RULE_KEEP, RULE_DISCARD):
         return verdict == RULE_KEEP
@@ -35,15 +26,7 @@ def keep_vocab_item(word: Any, count: int, min_count: int, trim_rule: TrimRule |
 
 
 def prune_vocab(vocab: MutableMapping[Any, int], min_reduce: int, trim_rule: TrimRule | None = None) -> int:
-    """Drop the words of at most ``min_reduce`` occurrences, in place, and return how often they occurred.
-
-    Parameters
-    ----------
-    vocab : dict of key to int
-    min_reduce : int
-    trim_rule : callable, optional
-        As in ``keep_vocab_item``.
-    """
+    """Drop the words of at most ``min_reduce`` occurrences, in place, and return how often they occurred."""
     dropped = [
         word for word, count in vocab.items() if not keep_vocab_item(word, count, min_reduce + 1, trim_rule)
     ]

@@ -464,14 +464,7 @@ def states_of(files: list[str]) -> list[tuple[str, int, int]]:
 
 
 def keep_probabilities(counts: np.ndarray, sample: float) -> np.ndarray:
-    """Return the probability with which sub-sampling keeps an occurrence of each word.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_words,)
-    sample : float
-        Threshold above which words are sub-sampled: below 1 a share of all occurrences, from 1 on a count.
-    """
+    """Return the probability with which sub-sampling keeps an occurrence of each word."""
     share = sample_share(counts, sample)
     if not share or not len(counts):
         return np.ones(len(counts))

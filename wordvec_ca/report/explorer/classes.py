@@ -10,21 +10,7 @@ from wordvec_ca.files import split_lines
 
 
 def read_classes(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the class of each word from a UTF-8 file with lines ``word TAB class``; empty lines are skipped.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    dict of str to str
-
-    Raises
-    ------
-    DataError
-        A line has no tab, or the file is not UTF-8.
-    """
+    """Read the class of each word from a UTF-8 file of lines ``word TAB class``; empty lines are skipped."""
     try:
         lines = split_lines(Path(path).read_text("utf-8-sig"))
     except UnicodeDecodeError as error:

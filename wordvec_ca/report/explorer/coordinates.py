@@ -61,13 +61,7 @@ class WordMap(NamedTuple):
 
 
 def chosen_method(method: Method, n_words: int) -> str:
-    """Return the method that is used.
-
-    Raises
-    ------
-    ImportError
-        The method is t-SNE, but openTSNE is not installed.
-    """
+    """Return the method that is used."""
     installed = find_spec("openTSNE") is not None
     if method == "tsne" and not installed:
         raise ImportError(f"a map by t-SNE needs openTSNE: {INSTALL}; or take pca, which needs nothing")
@@ -75,13 +69,7 @@ def chosen_method(method: Method, n_words: int) -> str:
 
 
 def check_faithful(made: WordMap, method: Method) -> None:
-    """Raise for a map that preserves almost no neighbours, unless the caller named its method.
-
-    Raises
-    ------
-    UnfaithfulMapError
-        PCA was used because t-SNE is not installed, and the map keeps less than `FEWEST_KEPT`.
-    """
+    """Raise for a map that preserves almost no neighbours, unless the caller named its method."""
     if method == "auto" and made.method == "pca" and made.kept < FEWEST_KEPT:
         raise UnfaithfulMapError(
             f"the map by PCA keeps only {made.kept:.1%} of the 20 nearest words of a word. For a map by "
@@ -99,25 +87,6 @@ def word_map(
     tell: Callable[[str], None] | None = None,
 ) -> WordMap:
     """Return a map of words: their coordinates and neighbours.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_words, vector_size), float32
-        Vectors of length one.
-    method : {'tsne', 'pca'}
-        See `chosen_method`.
-    seed : int
-        The same seed gives the same map.
-    start : ndarray of shape (n_words, 2), optional
-        Initial coordinates, by default those of PCA; those of another map make the two maps similar.
-    cache : path-like, optional
-        Folder for cached maps; it is created if needed.
-    tell : callable, optional
-        Receives lines of progress.
-
-    Returns
-    -------
-    WordMap
 
     References
     ----------

@@ -10,19 +10,7 @@ import numba
 # cached, since compilation takes four seconds, as long as a map of some thousand words
 @numba.njit(parallel=True, cache=True)
 def keep_highest(scores: Any, first: int, rows: Any, cosines: Any) -> None:
-    """Insert scores into each word's sorted list of its highest scores.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n_words), float32
-        The cosines of some words with all words.
-    first : int
-        Row of the first of these words: no word is its own neighbour.
-    rows : ndarray of shape (n, topn), int32
-        The words to which the values of ``cosines`` belong.
-    cosines : ndarray of shape (n, topn), float32
-        The highest so far, in falling order.
-    """
+    """Insert scores into each word's sorted list of its highest scores."""
     n_kept = rows.shape[1]
     for i in numba.prange(scores.shape[0]):
         for j in range(scores.shape[1]):

@@ -33,25 +33,7 @@ def neighbour_graph(
     *,
     first: int | None = None,
 ) -> NeighbourGraph:
-    """Return the words with the highest cosines with each word, without the word itself.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_words, vector_size), float32
-        Vectors of length one.
-    topn : int
-        Number of neighbours of each word; at most ``n_words - 1``.
-    tell : callable, optional
-        Receives lines of progress.
-    first : int, optional
-        Search only for the neighbours of this number of most frequent words (among all words); by default,
-        of every word.
-
-    Returns
-    -------
-    NeighbourGraph
-        Among equally near words the one with the lower row comes first.
-    """
+    """Return the words with the highest cosines with each word, without the word itself."""
     from wordvec_ca.report.explorer.highest_scores import keep_highest
 
     topn = max(0, min(topn, len(directions) - 1))
@@ -71,17 +53,7 @@ def neighbour_graph(
 
 
 def change(one: NeighbourGraph, other: NeighbourGraph) -> np.ndarray:
-    """Return the share of each word's neighbours, in [0, 1], that two models do not have in common.
-
-    Parameters
-    ----------
-    one, other : NeighbourGraph
-        Over the same words, with the same number of neighbours.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float32
-    """
+    """Return the share of each word's neighbours, in [0, 1], that two models do not have in common."""
     n_words, topn = one.rows.shape
     both = np.sort(np.concatenate([one.rows, other.rows], axis=1), axis=1)
     common = (both[:, 1:] == both[:, :-1]).sum(axis=1) if topn else np.zeros(n_words)
@@ -92,18 +64,6 @@ def distance_of_neighbourhoods(
     one: NeighbourGraph, other: NeighbourGraph, directions: np.ndarray, directions_other: np.ndarray
 ) -> np.ndarray:
     """Return how differently two models place each word among its neighbours in either model.
-
-    Parameters
-    ----------
-    one, other : NeighbourGraph
-        Over the same words.
-    directions, directions_other : ndarray of shape (n_words, vector_size), float32
-        Vectors of length one, of each model; their sizes may differ.
-
-    Returns
-    -------
-    ndarray of shape (n_words,), float32
-        One minus the cosine of two lists: the word's cosines with these neighbours in each model.
 
     References
     ----------
@@ -116,19 +76,7 @@ def distance_of_neighbourhoods(
 
 
 def cosines_with(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the cosines of each word with some others.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_words, vector_size), float32
-        Vectors of length one.
-    rows : ndarray of shape (n_first, topn), int
-        The other words, a row of them for each of the first words.
-
-    Returns
-    -------
-    ndarray of shape (n_first, topn), float32
-    """
+    """Return the cosines of each word with some others."""
     found = np.zeros(rows.shape, np.float32)
     step = max(1, BLOCK_BYTES // (4 * max(1, rows.shape[1] * directions.shape[1])))
     for start in range(0, len(rows), step):

@@ -18,20 +18,7 @@ STEPS = 511
 
 
 def whole_numbers(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return vectors as integers of ten bits, and the factor of each row.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, vector_size), float32
-
-    Returns
-    -------
-    upper : ndarray of shape (n_words, vector_size), int8
-        The eight upper bits: a number is ``4 * upper + lower``.
-    lower : ndarray of shape (ceil(n_words * vector_size / 4),), uint8
-        The two lower bits; each byte contains those of four numbers, the first in the lowest bits.
-    scales : ndarray of shape (n_words,), float32
-    """
+    """Return vectors as integers of ten bits, and the factor of each row."""
     highest = np.abs(vectors).max(axis=1)
     scales = np.where(highest > 0, highest / STEPS, 1).astype(np.float32)
     numbers = np.rint(vectors / scales[:, None]).astype(np.int16)

@@ -54,24 +54,7 @@ class Region(NamedTuple):
 
 
 def regions(places: np.ndarray, directions: np.ndarray, words: list[str]) -> tuple[list[Region], np.ndarray]:
-    """Find where words are dense on a map, and name these regions.
-
-    Parameters
-    ----------
-    places : ndarray of shape (n_words, 2), float32
-    directions : ndarray of shape (n_words, vector_size), float32
-        Vectors of length one.
-    words : list of str
-        Most frequent first.
-
-    Returns
-    -------
-    regions : list of Region
-        Regions of all levels.
-    region_of_word : ndarray of shape (3, n_words), uint8
-        The label of each word's region on each level, or `NO_REGION` for words between the regions. On the
-        coarsest level a label is also the region's index in the list.
-    """
+    """Find where words are dense on a map, and name these regions."""
     found: list[Region] = []
     of_word = np.full((len(LEVELS), len(words)), NO_REGION, np.uint8)
     everywhere = directions.mean(axis=0)
@@ -129,19 +112,7 @@ def _uphill(density: np.ndarray) -> np.ndarray:
 def typical(
     members: np.ndarray, directions: np.ndarray, everywhere: np.ndarray, words: list[str], n: int
 ) -> list[int]:
-    """Return the rows of words that characterise a set: frequent words, nearer to the set than to all words.
-
-    Parameters
-    ----------
-    members : ndarray of shape (n_members,), int
-        Rows, in ascending order, so most frequent first.
-    directions : ndarray of shape (n_words, vector_size), float32
-    everywhere : ndarray of shape (vector_size,), float32
-        The mean of all directions.
-    words : list of str
-    n : int
-        Largest number of words to return.
-    """
+    """Return the rows of words typical of a set: frequent words, nearer to the set than to all words."""
     mean = directions[members].mean(axis=0)
     frequent = members[: max(40, len(members) // 25)]
     written = np.array([words[row].isalpha() and len(words[row]) > 2 for row in frequent.tolist()])

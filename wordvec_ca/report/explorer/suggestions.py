@@ -69,17 +69,7 @@ class Suggestions(NamedTuple):
 def suggestions(
     directions: np.ndarray, graph: NeighbourGraph, words: list[str], regions: list[Region]
 ) -> Suggestions:
-    """Find suggestions that work in these vectors.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_words, vector_size), float32
-        Vectors of length one.
-    graph : NeighbourGraph
-    words : list of str
-        Most frequent first.
-    regions : list of Region
-    """
+    """Find suggestions that work in these vectors."""
     return Suggestions(
         _sums(directions, graph, words), _poles(directions, regions), _sentence(words, regions)
     )

@@ -37,18 +37,7 @@ class Sureness(NamedTuple):
 def sureness(
     resamples: Resamples, words: np.ndarray, graph: NeighbourGraph, tell: Callable[[str], None] | None = None
 ) -> Sureness:
-    """Compute how sure the neighbours of the most frequent words are, from models of resampled text.
-
-    Parameters
-    ----------
-    resamples : Resamples
-    words : ndarray of shape (n_words,), int
-        The rows of the words on the page.
-    graph : NeighbourGraph
-        Their neighbours in the published vectors.
-    tell : callable, optional
-        Receives lines of progress.
-    """
+    """Compute how sure the neighbours of the most frequent words are, from models of resampled text."""
     rows = graph.rows[:FIRST]
     again = np.zeros(rows.shape, np.uint8)
     cosines = []

@@ -17,11 +17,6 @@ def write_table(contents: Contents, file: BinaryIO) -> None:
     ``neighbors`` has ``ids``, the numbers of rows from 0, and ``distances``, one minus the cosines; the
     nearest comes first. The names of a second model's columns end in ``_other``. Characters of a word that
     UTF-8 cannot encode are written as escapes.
-
-    Raises
-    ------
-    ImportError
-        pyarrow is not installed.
     """
     try:
         import pyarrow
