@@ -1,4 +1,4 @@
-"""Hook of MkDocs: the search shows tutorials and answers before pages that are generated from the code."""
+"""Hook of MkDocs: the search shows guides before pages that are generated from the code."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from mkdocs.structure.pages import Page
 
 BOOST = {
-    "tutorials": 12.0,
-    "how-to": 4.0,
+    "guides": 12.0,
+    "long-runs.md": 12.0,
     "commands": 2.0,
-    "measurements": 0.5,
+    "evidence": 0.5,
     "decisions": 0.1,
     "reference": 0.01,  # a function's name is a title, and the theme multiplies titles by 1000
 }
-"""Folder -> factor of the scores of its pages; other folders have 1."""
+"""Folder or page -> factor of the scores of its pages; others have 1."""
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:

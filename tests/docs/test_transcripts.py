@@ -1,9 +1,8 @@
-"""README and the tutorials show real output: every block is run, and its output compared."""
+"""README and the guides show real output: every block is run, and its output compared."""
 
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +10,13 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    DOCS / "first-vectors.md",
+    DOCS / "long-runs.md",
+    *sorted((DOCS / "guides").glob("*.md")),
+]
 
 
 def module(name: str) -> ModuleType:
@@ -33,18 +38,6 @@ transcripts = module("transcripts")
 def test_page_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     follow(page, tmp_path)
-
-
-@pytest.mark.slow
-def test_tutorials_can_be_followed_one_after_the_other_in_one_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are followed in the order of the navigation; none replaces or needs files of another."""
-    monkeypatch.chdir(tmp_path)
-    names = re.findall(r"^ +- (tutorials/\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
-    assert len(names) == len(list((ROOT / "docs" / "tutorials").glob("*.md")))
-    for name in names:
-        follow(ROOT / "docs" / name, tmp_path)
 
 
 def follow(page: Path, folder: Path) -> None:

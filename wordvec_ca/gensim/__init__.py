@@ -3,7 +3,7 @@
 Input: a program with ``from gensim.models import Word2Vec``. Write ``from wordvec_ca.gensim.models
 import Word2Vec`` or ``import wordvec_ca.gensim as gensim`` instead, and nothing else changes; gensim need not
 be installed. If it is, its other modules (``utils``, ``corpora``, ...) are here too (``rest``).
-docs/tutorials/from-gensim.md has a table of every parameter, and what differs.
+docs/guides/from-gensim.md has a table of every parameter, and what differs.
 """
 
 import sys

@@ -14,12 +14,15 @@ from tables import Found
 from wordvec_ca.vectors import KeyedVectors
 
 SENTENCES = (
-    "antartica has little rainfall with the south pole making it a continental desert",
-    "antarctica has little rainfall with the south pole making it a continental desert",
+    "Antartica has little rainfall with the south pole making it a continental desert",
+    "Antarctica has little rainfall with the south pole making it a continental desert",
 )
-"""The sentence of the paper, first with its spelling mistake, then without it."""
+"""The sentence of the paper, first with its spelling mistake, then without it.
 
-CONTENT = {"antartica", "antarctica", "rainfall", "pole", "continental", "desert"}
+The paper prints it in lower case. The models keep capitals, so that the name is known only with its own.
+"""
+
+CONTENT = {"Antartica", "Antarctica", "rainfall", "pole", "continental", "desert"}
 FUNCTION = {"has", "with", "the", "it", "a"}
 """Function words: those that the paper names, and others of closed classes; fixed before any result."""
 

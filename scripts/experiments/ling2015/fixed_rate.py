@@ -36,12 +36,13 @@ MODELS: dict[str, dict[str, Any]] = {
     "CBOW": {**CBOW, "cbow_update": "exact", "shrink_windows": False},
 }
 
-RATES = (0.05, 0.1, 0.2, 0.4)
+RATES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 
 FALLING = 0.2
 """The default of both models, from which the rate falls to nearly 0."""
 
-COLUMNS = ("V, WSJ", "ws353")
+COLUMNS = ("V, EWT dev", "V, WSJ", "ws353")
+"""Rates are chosen by the first; the others judge."""
 
 
 def main() -> None:
@@ -101,13 +102,19 @@ def judged(text: Any, cell: tuple[str, float, bool, int], options: Any) -> dict[
         trained = train(text, TrainConfig(**chosen, workers=options.workers))
     except DataError:
         return None
-    tagged = read_tagged(options.data / "pos" / "wsj_sample.tsv")
-    induced = pos_induction.evaluate(
-        trained.vectors, tagged, seed=seed, restarts=TUNE_RESTARTS, workers=options.workers
-    )
+    induced = [
+        pos_induction.evaluate(
+            trained.vectors,
+            read_tagged(options.data / "pos" / f"{name}.tsv"),
+            seed=seed,
+            restarts=TUNE_RESTARTS,
+            workers=options.workers,
+        ).value
+        for name in ("ud_ewt.dev", "wsj_sample")
+    ]
     jobs, _ = plan(["similarity"], folder=options.data)
     similar = next(iter(run(trained.vectors, [job for job in jobs if job.dataset == "ws353"], seed=seed)))
-    return dict(zip(COLUMNS, (induced.value, similar.value), strict=True))
+    return dict(zip(COLUMNS, (*induced, similar.value), strict=True))
 
 
 def _spread(values: list[float]) -> str:

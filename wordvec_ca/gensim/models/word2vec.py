@@ -63,7 +63,7 @@ class OnClassOnly:
 class Word2Vec(WithForms, Vocabulary):
     """Vectors of words, trained by word2vec's methods (Mikolov et al. 2013).
 
-    Parameters, attributes and methods are gensim 4's; docs/tutorials/from-gensim.md has a table of them, and
+    Parameters, attributes and methods are gensim 4's; docs/guides/from-gensim.md has a table of them, and
     of the differences.
 
     Parameters
