@@ -1,8 +1,9 @@
 """What studies share: the first words of a text, runs that are done once, correlations, memory, and the page.
 
-A script of this folder measures something and writes one section of a page of docs/measurements/, between two
-markers. The text around the markers is written by people and is kept. A script that measures several machines
-or sets of vectors writes a section for each. The head of a section has the command that makes it again.
+A script of this folder measures something and writes a section of a record in docs/evidence/data/. A script
+that measures several machines or sets of vectors writes a section for each. The head of a section has the
+command that makes it again. People write what the figures mean, a paragraph for each study, in
+docs/evidence/index.md.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import math
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -24,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "docs" / "measurements"
+FOLDER = ROOT / "docs" / "evidence" / "data"
 
 LEFT_OUT = ("--data", "--page", "--into", "--output", "--log", "--corpus", "--folder", "--minutes")
 """Options that name paths on one machine, or when to stop: they are not part of the command on a page."""
@@ -55,7 +57,7 @@ def parser(
         Whether to add the options of studies that train PyTorch layers.
     """
     options = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--page", type=Path, default=FOLDER / f"{page}.md", help="page to write")
+    options.add_argument("--page", type=Path, default=FOLDER / f"{page}.json", help="record to write")
     if data:
         default = Path(os.environ["CAWV_DATA"]) if "CAWV_DATA" in os.environ else None
         options.add_argument(
@@ -317,19 +319,18 @@ def processor() -> str:
         return platform.processor() or "unknown processor"
 
 
-def head(seconds: float | None = None) -> str:
-    """Return the table at the head of a section: command, machine, date, duration, versions."""
+def head(seconds: float | None = None) -> dict[str, str]:
+    """Return how a section was measured: command, machine, date, duration, versions."""
     from wordvec_ca import kernels
 
     torch = f", PyTorch {sys.modules['torch'].__version__}" if "torch" in sys.modules else ""
-    rows = [
-        ("command", f"`{command()}`"),
-        ("machine", f"{processor()}, {os.cpu_count()} processors, {kernels.isa()}"),
-        ("date", datetime.date.today().isoformat()),
-        *([("time", f"{seconds / 60:.1f} minutes")] if seconds is not None else []),
-        ("versions", f"Python {platform.python_version()}{torch}"),
-    ]
-    return table(("", ""), rows)
+    return {
+        "command": command(),
+        "machine": f"{processor()}, {os.cpu_count()} processors, {kernels.isa()}",
+        "date": datetime.date.today().isoformat(),
+        **({"time": f"{seconds / 60:.1f} minutes"} if seconds is not None else {}),
+        "versions": f"Python {platform.python_version()}{torch}",
+    }
 
 
 def table(columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
@@ -339,33 +340,56 @@ def table(columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
 
 
+def as_parts(markdown: str) -> list[Any]:
+    """Return the parts of a section in Markdown: paragraphs as they are, tables as columns and rows."""
+    parts: list[Any] = []
+    for paragraph in re.split(r"\n{2,}", markdown.strip("\n")):
+        lines = paragraph.split("\n")
+        start = next((i for i, line in enumerate(lines) if line.startswith("|")), len(lines))
+        if lines[:start] and any(lines[:start]):
+            parts.append("\n".join(lines[:start]))
+        if lines[start:]:
+            cells = [re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in lines[start:]]
+            columns, _, *rows = [[cell.strip() for cell in row] for row in cells]
+            parts.append({"columns": columns, "rows": rows})
+    return parts
+
+
 def write_section(page: Path, title: str, name: str, body: str, seconds: float | None = None) -> None:
-    """Replace a section of a page, or append it; a page that does not exist begins with its title.
+    """Replace a section of a study's record, or append it.
 
     Parameters
     ----------
     page : Path
-        The page.
+        The record.
     title : str
-        Heading of a new page.
+        Title of a new record.
     name : str
-        Name of the section, in its markers.
+        Name of the section.
     body : str
-        The text below the head.
+        The section in Markdown.
     seconds : float, optional
         How long the measurement took.
     """
-    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    section = "\n\n".join([begin, head(seconds), body.strip("\n"), end])
-    old = page.read_text(encoding="utf-8") if page.exists() else f"# {title}\n"
-    if begin in old:
-        before, rest = old.split(begin, 1)
-        new = before + section + rest.split(end, 1)[1]
-    else:
-        new = old.rstrip("\n") + "\n\n" + section + "\n"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(new, encoding="utf-8")
+    record = json.loads(page.read_text("utf-8")) if page.exists() else {"title": title, "sections": []}
+    section = {"name": name, "head": head(seconds), "parts": as_parts(body)}
+    places = [i for i, old in enumerate(record["sections"]) if old["name"] == name]
+    place = places[0] if places else len(record["sections"])
+    record["sections"][place : place + 1] = [section]
+    write_record(page, record)
     print(f"wrote the section {name} of {page}", file=sys.stderr)
+
+
+def write_record(page: Path, record: dict[str, Any]) -> None:
+    """Write a record with a row of a table on a line, so that differences between two are readable."""
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    text = re.sub(r"\[\s*((?:\"(?:[^\"\\]|\\.)*\",?\s*)+)\]", lambda row: f"[{_on_one_line(row[1])}]", text)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(text + "\n", encoding="utf-8")
+
+
+def _on_one_line(cells: str) -> str:
+    return ", ".join(line.strip().rstrip(",") for line in cells.strip().split("\n"))
 
 
 class Page:
@@ -396,7 +420,7 @@ class Page:
 
     def figure(self, figure: Any, name: str, caption: str, suffix: str = "png") -> None:
         """Save a matplotlib figure as a small picture and show it."""
-        path = self.page.parent / "figures" / f"{self.page.stem}-{name}.{suffix}"
+        path = self.page.parent.parent / "figures" / f"{self.page.stem}-{name}.{suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
         empty = {"Date": None} if suffix == "svg" else {"Software": None}
         figure.savefig(path, dpi=90, bbox_inches="tight", metadata=empty)
