@@ -42,7 +42,7 @@ test-slow: $(VENV)/.dev ## the slow tests
 
 BENCH_CORPUS ?= $(CAWV_DATA)/corpora/wiki.30M.txt.xz
 bench: $(VENV)/.dev ## speed beside gensim; half an hour, on a machine that does nothing else
-	$(BIN)/python scripts/bench.py $(BENCH_CORPUS) --into bench --page docs/measurements/bench.md $(BENCH_OPTIONS)
+	$(BIN)/python scripts/bench.py $(BENCH_CORPUS) --into bench --page docs/evidence/data/bench.json $(BENCH_OPTIONS)
 
 # gensim's tests are installed with gensim; tests/gensim/redirect.py runs them on the drop-in and lists those that do
 # not apply. Tests of the program fasttext are skipped where it is not installed (Debian: apt-get install fasttext).

@@ -273,7 +273,7 @@ def main() -> None:
     parser.add_argument(
         "--exact", action="store_true", help="exact negatives, too, where shared ones are the default"
     )
-    parser.add_argument("--page", type=Path, help="page of docs/measurements/ whose section is written")
+    parser.add_argument("--page", type=Path, help="record of docs/evidence/data/ whose section is written")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PATH")
     options = parser.parse_args()

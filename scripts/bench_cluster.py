@@ -1,6 +1,6 @@
 """Train the same text on one node and on several of one processor each: where does the time go?
 
-    python scripts/bench_cluster.py wiki.txt.xz --nodes 1,2 --into FOLDER --page docs/measurements/cluster.md
+    python scripts/bench_cluster.py wiki.txt.xz --nodes 1,2 --into FOLDER --page cluster.json
 
 The script cuts the text into files. Then it trains with each number of nodes in turn, all on this machine,
 and repeats this --times times. Wall-clock time means little on a machine that does other work as well, so the

@@ -392,6 +392,13 @@ def _on_one_line(cells: str) -> str:
     return ", ".join(line.strip().rstrip(",") for line in cells.strip().split("\n"))
 
 
+def tables_of(name: str) -> Iterator[dict[str, Any]]:
+    """Yield the tables of a record: columns and rows."""
+    record = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    for section in record["sections"]:
+        yield from (part for part in section["parts"] if isinstance(part, dict))
+
+
 class Page:
     """A section that consists of text, tables and figures.
 

@@ -2,7 +2,7 @@
 
 A step from one item to the next depends on both items, as an analogy does on two pairs: after the same last
 item the same ten are proposed. When sequences were taken as independent, two seeds of one recipe were called
-different in 4 of 16 pairs (docs/measurements/two-seeds.md).
+different in 4 of 16 pairs (docs/evidence, two-seeds).
 """
 
 from __future__ import annotations

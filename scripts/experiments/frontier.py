@@ -3,7 +3,7 @@
     python scripts/experiments/frontier.py --data "$CAWV_DATA" --output frontier
 
 trains every recipe with every seed on the first lines of a text, judges it, and writes
-docs/measurements/frontier.md with a plot. Finished runs are skipped, so the command can be stopped and
+docs/evidence/data/frontier.json with a plot. Finished runs are skipped, so the command can be stopped and
 started again; ``--report`` only writes the page from the finished runs.
 
 Only two criteria may serve to choose a recipe: part-of-speech induction on UD English-EWT dev (mean over the

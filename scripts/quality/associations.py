@@ -3,7 +3,7 @@
 First, 1,000 pairs of random lists in each of three bands of frequency: lists of unrelated words, and lists of
 words about one subject (a random word and others among the words nearest to it). Nothing is associated, so p
 should be below .05 for 5 % of them. Then the ten tests of Caliskan et al. 2017 on GloVe. Writes two sections
-of docs/measurements/associations.md; takes about fifteen minutes of one core. The tests with names of people
+of docs/evidence/data/; takes about fifteen minutes of one core. The tests with names of people
 need WEFE's lists: pip install wefe.
 """
 

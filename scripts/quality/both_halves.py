@@ -3,7 +3,7 @@
     python scripts/quality/both_halves.py wiki.30M.txt --data "$CAWV_DATA" --log both.jsonl --minutes 60
 
 trains every cell (words, dimensions, model, seed) once, makes its vectors in every form, judges them, and
-writes docs/measurements/both-halves.md. Runs in --log are not done again, so the command can be stopped and
+writes docs/evidence/data/. Runs in --log are not done again, so the command can be stopped and
 started again; --report only writes the page. RULE has the rule of the choice, written before any figure.
 """
 

@@ -3,7 +3,7 @@
 For each metric there are 1,000 pairs of equally good models (how many are called different at a nominal 5 %,
 and how many 95 % intervals leave out 0), and 1,000 pairs of unequal ones (how many intervals cover the true
 difference, which is the mean of the observed ones). Outcomes of the two models on an item depend on each
-other, as those of real models do. Writes docs/measurements/calibration.md; takes about two minutes with two
+other, as those of real models do. Writes docs/evidence/data/; takes about two minutes with two
 processes.
 """
 

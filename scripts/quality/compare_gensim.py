@@ -3,7 +3,7 @@ r"""Quality beside gensim: the same tokens, the same settings, several seeds, wo
     python scripts/quality/compare_gensim.py CORPUS --words 10000000 --seeds 2 \
         --pairs ws353.tsv rg65.tsv mturk287.tsv
 
-Prints the means and writes them to docs/measurements/compare-gensim.md; a run that is in --log is not done
+Prints the means and writes them to docs/evidence/data/compare-gensim.json; a run that is in --log is not done
 again. Sub-sampling, window, negatives, learning rates and the number of epochs are equal; gensim counts and
 trains on the same tokens. "cawv, as it comes" has our own learning rates, step of cbow and way of drawing
 negatives instead of gensim's.

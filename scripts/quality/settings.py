@@ -3,7 +3,7 @@ r"""Compares the quality of settings: word similarity and held-out loss over a g
     python scripts/quality/settings.py wiki.txt model=cbow,skipgram negatives=exact,shared seed=1,2,3 \
         epochs=3 --lines 156003 --valid-lines 2000 --pairs ws353.tsv rg65.tsv
 
-Prints the means and, with --section, writes them to docs/measurements/settings.md. Each NAME=A,B,.. is
+Prints the means and, with --section, writes them to docs/evidence/data/settings.json. Each NAME=A,B,.. is
 an option of TrainConfig with the values to try. All combinations are run on the same encoded text; those
 already in --log are not run again. The last lines of the text are held out.
 """

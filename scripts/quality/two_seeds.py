@@ -2,7 +2,7 @@
 
 There are five recipes with four or five seeds each. All pairs of seeds are compared on all tasks of ``cawv
 eval``, on small sets. Neither of two seeds is better, so a verdict that is not a tie is false. Then a model
-of twice the text is compared with one of the text, on large sets. Writes docs/measurements/two-seeds.md;
+of twice the text is compared with one of the text, on large sets. Writes docs/evidence/data/;
 takes about ten minutes of one core. Models and results stay in ``--folder``, and a second run continues where
 the first one ended.
 """

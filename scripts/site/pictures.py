@@ -22,6 +22,9 @@ from io import StringIO
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts"))
+from study import tables_of
+
 ASSETS = ROOT / "docs" / "assets"
 COLUMNS, LINES = 88, 40
 
@@ -168,7 +171,7 @@ FAMILIES = {
     "V": "parts of speech (V)",
     "sentences": "sentences (Pearson)",
 }
-"""The figures in the picture of costs: columns of the table in docs/measurements/both-halves.md."""
+"""The figures in the picture of costs: columns of the table in docs/evidence/data/both-halves.json."""
 
 KINDS = {
     "cbow": ("CBOW", "#2a7fb8"),
@@ -187,9 +190,8 @@ def draw_costs() -> None:
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    page = (ROOT / "docs" / "measurements" / "both-halves.md").read_text(encoding="utf-8")
-    head, *rows = cells_of(page, "model | dimensions | vectors | CPU s")
-    points = [dict(zip(head, row, strict=True)) for row in rows]
+    costs = next(table for table in tables_of("both-halves") if "CPU s" in table["columns"])
+    points = [dict(zip(costs["columns"], row, strict=True)) for row in costs["rows"]]
     plt.rcParams.update(
         {"svg.hashsalt": "cawv", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
     )

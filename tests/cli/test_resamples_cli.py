@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import study
 
 from wordvec_ca.vectors import COVERAGE
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
@@ -54,11 +54,13 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
 
 
 def test_the_coverage_that_is_shown_is_the_measured_one() -> None:
-    page = Path(__file__).parents[2] / "docs" / "measurements" / "resamples.md"
-    rows = re.findall(
-        r"^\| [\d,]+ (?:to [\d,]+|or more) \| \d+ \| (\d+)% ", page.read_text(encoding="utf-8"), re.M
-    )
-    assert (min(map(int, rows)) / 100, max(map(int, rows)) / 100) == COVERAGE
+    rows = [
+        int(row[2].removesuffix("%"))
+        for table in study.tables_of("resamples")
+        if table["columns"][0] == "count of the word"
+        for row in table["rows"]
+    ]
+    assert (min(rows) / 100, max(rows) / 100) == COVERAGE
 
 
 def test_each_model_can_be_exported(command: Command, model: Path) -> None:

@@ -1,7 +1,8 @@
-"""The pages as files: limits on their length, links, and what a page of measurements must name."""
+"""The pages as files: limits on their length, links, and what the record of a study must name."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -17,40 +18,40 @@ MOST_WORDS_OF_A_DECISION = 200
 MOST_LINES_OF_THE_README = 120
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 EXERCISES = sorted((DOCS / "exercises").glob("*.patch"))
-MEASUREMENTS = [page for page in sorted((DOCS / "measurements").glob("*.md")) if page.name != "index.md"]
+RECORDS = sorted((DOCS / "evidence" / "data").glob("*.json"))
 
 
-@pytest.mark.parametrize("page", MEASUREMENTS, ids=lambda page: page.stem)
-def test_measurements_name_command_machine_and_date(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for name in ("commands?", "machines?", "date"):
-        assert re.search(rf"^\| {name} \| \S", text, re.M), f"{page.name} does not name its {name}"
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_records_name_command_machine_and_date_and_have_rectangular_tables(path: Path) -> None:
+    sections = json.loads(path.read_text("utf-8"))["sections"]
+    for name in ("command", "machine", "date"):
+        heads = [key for section in sections for key in section["head"]]
+        assert any(key.startswith(name) for key in heads), f"{path.name} does not name its {name}"
+    for table in study.tables_of(path.stem):
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}, table["columns"]
 
 
-def test_every_measurement_is_listed() -> None:
-    index = (DOCS / "measurements" / "index.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\(([\w-]+\.md)\)", index)) == {page.name for page in MEASUREMENTS}
+def test_each_record_has_a_paragraph_that_leads_to_it() -> None:
+    index = (DOCS / "evidence" / "index.md").read_text("utf-8")
+    found = re.findall(r'<a id="([\w-]+)"></a>.*?\(data/([\w-]+)\.json\)', index, re.S)
+    assert all(anchor == record for anchor, record in found)
+    assert {record for _, record in found} == {path.stem for path in RECORDS}
 
 
 def test_a_script_replaces_its_section_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = tmp_path / "measurements" / "page.md"
-    script = str(ROOT / "scripts" / "bench.py")
+    place, script = tmp_path / "record.json", str(ROOT / "scripts" / "bench.py")
     monkeypatch.setattr(sys, "argv", [script, "--data", "/somewhere", "--repeat", "3"])
-    study.write_section(page, "Title", "one", "first", seconds=90)
-    study.write_section(page, "Title", "two", "second")
-    page.write_text(
-        page.read_text("utf-8").replace("# Title\n", "# Title\n\nWritten by a person.\n"), "utf-8"
-    )
-    study.write_section(page, "Title", "one", "third")
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("# Title\n\nWritten by a person.\n")
-    assert "first" not in text
-    assert text.index("third") < text.index("<!-- end one -->") < text.index("second")
-    assert "| command | `python scripts/bench.py --repeat 3` |" in text
-    assert re.search(r"\| date \| \d{4}-\d\d-\d\d \|", text)
-    assert "/somewhere" not in text
+    body = "Some text.\n\n" + study.table(("a", ""), [(1, "x | y".replace("|", r"\|")), ("", 2)])
+    study.write_section(place, "Title", "one", "first", seconds=90)
+    study.write_section(place, "Title", "two", "second")
+    study.write_section(place, "Title", "one", body)
+    one, two = json.loads(place.read_text("utf-8"))["sections"]
+    assert (one["name"], two["name"], two["parts"]) == ("one", "two", ["second"])
+    assert one["parts"] == ["Some text.", {"columns": ["a", ""], "rows": [["1", r"x \| y"], ["", "2"]]}]
+    assert one["head"]["command"] == "python scripts/bench.py --repeat 3"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", one["head"]["date"])
 
 
 def test_relative_links_lead_to_files_of_the_repository() -> None:

@@ -256,7 +256,7 @@ def test_messages_of_8_bits_lose_nothing(options: dict[str, Any], monkeypatch: p
 
     exact = loss()
     monkeypatch.setattr(Replicas, "merge", merge_by_messages)
-    assert loss() == pytest.approx(exact, abs=0.003)  # the rule of docs/measurements/merge-bands.md
+    assert loss() == pytest.approx(exact, abs=0.003)  # the rule of docs/evidence/data/merge-bands.json
 
 
 # ---- in one process ---------------------------------------------------------------------------------------

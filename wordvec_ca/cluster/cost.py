@@ -37,7 +37,7 @@ OVERHEAD = 300_000_000
 
 COPIES = {1: 2.7, 2: 2.4}
 """Number of portions -> copies of the parameters in memory, at most: the parameters, the base, and in 8 bits
-a number what is sent, received and merged (docs/measurements/cluster-plan.md)."""
+a number what is sent, received and merged (docs/evidence, cluster-plan)."""
 
 
 @dataclass(frozen=True)

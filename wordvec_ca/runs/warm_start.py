@@ -221,7 +221,7 @@ def anchor(
 
     A word that occurred 90 times before and 10 times in the new text ends a tenth of the way from its old
     rows to the trained ones. Rows are moved only after training, so training takes no longer
-    (docs/measurements/made-up-shop.md).
+    (docs/evidence, made-up-shop).
     """
     former = former_model(directory)
     found = _checksum(former)

@@ -60,7 +60,7 @@ def choose(
 ) -> tuple[Method, NDArray[np.float32] | None]:
     """Return the method that "auto" means, and the attention weights of words, if they are used.
 
-    The default of attention models was chosen on training pairs (docs/measurements/attention-weights.md).
+    The default of attention models was chosen on training pairs (docs/evidence, attention-weights).
     """
     if attention is False:
         if method == "attention":

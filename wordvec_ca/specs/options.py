@@ -55,7 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     }
 }
 """Default options for items, chosen on one made-up shop and tested on another
-(docs/measurements/made-up-shop.md).
+(docs/evidence, made-up-shop).
 """
 
 N_CPUS = os.cpu_count() or 1

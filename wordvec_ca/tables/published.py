@@ -35,7 +35,7 @@ FITTED = 20_000
 
 OUTPUT_WEIGHT = 2.0
 """Weight of output rows relative to input rows, both at unit length (chosen in
-docs/measurements/both-halves.md)."""
+docs/evidence, both-halves)."""
 
 BLOCK_ROWS = 8_192
 """Number of rows computed at a time; fixed, since the last bits of a product may depend on it."""

@@ -17,7 +17,7 @@ from wordvec_ca.training.chunks import multiplications
 from wordvec_ca.training.merge_rule import Touches, merge_factors
 
 MERGES = 200
-"""Approximate number of merges in a run: a hundred suffice, eleven do not (docs/measurements/replicas.md)."""
+"""Approximate number of merges in a run: a hundred suffice, eleven do not (docs/evidence, replicas)."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ SHORT = 5_000
 
 
 def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
-    """Return the factor of the learning rate of replicas, as measured (docs/measurements/replicas.md).
+    """Return the factor of the learning rate of replicas, as measured (docs/evidence, replicas).
 
     A mean of several replicas converges as if the rate were lower, so replicas can use a higher rate. With
     long intervals between merges the factor must be smaller: with twice the rate a replica does not converge
@@ -123,7 +123,7 @@ def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: 
 
 WAITING = {1: 0.0, 2: 30e-9, 4: 65e-9, 8: 140e-9}
 """Number of threads -> seconds per token that the threads wait for each other's cache lines, with private
-rows and 100 dimensions (docs/measurements/core-traffic.md).
+rows and 100 dimensions (docs/evidence, core-traffic).
 """
 
 MULTIPLICATION = 2.2e-11
@@ -131,13 +131,13 @@ MULTIPLICATION = 2.2e-11
 
 SENT_BYTES = 0.5e9
 """Bytes of parameters that the nodes of a cluster merge in a second, measured with 16 bits a number
-(docs/measurements/cluster.md)."""
+(docs/evidence, cluster)."""
 
 MERGING = 0.15
 """Largest share of the training time that nodes spend on merges, unless this allows too few merges."""
 
 LEAST_MERGES = 12
-"""Smallest number of merges in a run for each node; fewer reduce quality (docs/measurements/replicas.md).
+"""Smallest number of merges in a run for each node; fewer reduce quality (docs/evidence, replicas).
 With more than four nodes, or more than two of a model that takes a mean of rows, even these are too few, and
 nodes merge as often as replicas in a process.
 """

@@ -26,7 +26,7 @@ RULES = ("saturating", "mean", "sum")
 
 NODE_TOUCH = 0.1
 """Weight of a touch of a node of the tree. The words below a node pull it in both directions, and the root is
-part of every step, so each touch covers a smaller share of the distance (docs/measurements/replicas.md)."""
+part of every step, so each touch covers a smaller share of the distance (docs/evidence, replicas)."""
 
 NGRAM_TOUCH = 2.5
 """Weight of a word's touch for the rows of its n-grams, in addition to their shares. These rows move

@@ -22,7 +22,7 @@ LEVEL = 0.9
 
 COVERAGE = (0.82, 0.92)
 """Share of the intervals of ``LEVEL`` that contain the cosine of another run: least and greatest value over
-bands of frequency and texts of 1 to 10 million words (docs/measurements/resamples.md). The share is smallest
+bands of frequency and texts of 1 to 10 million words (docs/evidence, resamples). The share is smallest
 for the nearest words of frequent words in short texts, since these were selected for their high cosine.
 """
 

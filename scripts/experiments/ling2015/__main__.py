@@ -2,7 +2,7 @@
 
     python scripts/experiments/ling2015 --data "$CAWV_DATA" --output ling2015
 
-trains every recipe with every seed, judges it, and writes docs/measurements/ling2015.md. Finished runs are
+trains every recipe with every seed, judges it, and writes docs/evidence/data/ling2015.json. Finished runs are
 skipped, so the command can be stopped and started again; after ``--minutes`` it starts no run, and
 ``--report`` only writes the tables from the finished runs. OUTPUT has models/ (the model directories),
 reports/ (one gzipped JSON file per recipe and seed, with the outcome of every item) and results.jsonl (one

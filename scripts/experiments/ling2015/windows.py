@@ -5,7 +5,7 @@
 
 The first command trains and judges the models. This script reads the results from OUTPUT, without unfinished
 recipes. With ``--taggers`` it trains an LSTM tagger on the vectors of each model of the first seed, unless
-the tagger is finished. It writes two sections of docs/measurements/ling2015.md.
+the tagger is finished. It writes two sections of docs/evidence/data/ling2015.json.
 """
 
 from __future__ import annotations
