@@ -1,11 +1,11 @@
 """Figures on pages come from the records of the studies: a mark names the cells of the figures before it.
 
 ``.628, .587<!--=ling2015:The_tables;attention_w20:V_WSJ;ws353-->`` says that the last two figures before the
-comment are those of a row in the columns "V, WSJ" and "ws353" of ``docs/evidence/data/ling2015.json``; names are
-written with ``_`` for everything but letters and digits. Cells of the row, the name of its section and the heading
-above its table choose the row, separated by ``;``; ``A_*`` is any name that begins so, ``window=1`` the cell of one
-column. ``ws353@2`` is the second number of a cell, ``ws353%`` a hundred times the first. ``A+B`` are the figures of A and then those of B; ``A~B``
-is the difference A less B. Readers of the pages do not see marks.
+comment are those of a row of ``docs/evidence/data/ling2015.json``, in the columns "V, WSJ" and "ws353". Names
+are written with ``_`` for everything but letters and digits. Cells of the row, the name of its section and
+the heading above its table choose the row, separated by ``;``. ``A_*`` is any name that begins so,
+``window=1`` the cell of one column. ``ws353@2`` is the second number of a cell, ``ws353%`` a hundred times
+the first. ``A+B`` are the figures of A and then those of B; ``A~B`` is the difference A less B.
 """
 
 from __future__ import annotations
@@ -111,3 +111,22 @@ def agrees(shown: str, measured: float) -> bool:
 )
 def test_a_wrong_figure_is_found(line: str, right: bool) -> None:
     assert agrees(line, 0.6283) is right
+
+
+EVIDENCE = (ROOT / "docs" / "evidence" / "index.md").read_text(encoding="utf-8").split("\n\n")
+
+
+@pytest.mark.parametrize("paragraph", [p for p in EVIDENCE if "(data/" in p], ids=lambda p: p.split('"')[1])
+def test_figures_of_a_paragraph_are_in_its_record(paragraph: str) -> None:
+    """A paragraph of evidence has a record: its decimals are there, perhaps as per cent or in millions."""
+    records = [
+        (DATA / name).read_text(encoding="utf-8") for name in re.findall(r"\(data/([^)]+)\)", paragraph)
+    ]
+    measured = {abs(number(found)) for record in records for found in NUMBER.findall(record)}
+    shown = re.findall(r"(?<![\w.])\d*\.\d+", re.sub(r"\]\([^)]*\)|`[^`]*`", " ", paragraph))
+    strange = [
+        one
+        for one in shown
+        if not any(agrees(one, value * f) for value in measured for f in (1, 1e-2, 1e-3, 1e-6))
+    ]
+    assert not strange, f"{strange} are not in the record"

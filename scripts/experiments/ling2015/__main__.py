@@ -1,4 +1,4 @@
-"""Ling et al. 2015, Table 1 and Figure 1: is attention worth it, for syntax and for semantics?
+"""Ling et al. 2015, Table 1: is attention worth it, for syntax and for semantics?
 
     python scripts/experiments/ling2015 --data "$CAWV_DATA" --output ling2015
 
@@ -21,8 +21,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from cells import run_all
-from figures import figure1, plot, profile
-from recipes import ATTENTION, COMMON, MAIN, TUNE_LINES, TUNE_RESTARTS, TUNED, recipes
+from figures import plot, profile
+from recipes import ATTENTION, COMMON, TUNE_LINES, TUNE_RESTARTS, TUNED, recipes
 from study import parsed_study, parser, say, write_section
 from tables import collect, differences_table, results_table
 from tuning import Tuning
@@ -42,8 +42,7 @@ def write_results(options: argparse.Namespace) -> None:
     figures = options.page.parent / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     plot(found, known, figures)
-    weights = figure1(options, figures)
-    places = profile(options, figures) if weights else []
+    places = profile(options, figures)
     settings = list(tuning.done.values())
     text = [
         "## The tables",
@@ -86,21 +85,9 @@ def write_results(options: argparse.Namespace) -> None:
         "rate, which those in lower case have too; as usual: lower case and sub-sampling at 1e-3.",
         "",
     ]
-    if weights:
-        text += [
-            "## Figure 1",
-            "",
-            f'Weights of the context of "south" ({MAIN}); p: content over function words, exact permutation.',
-            "",
-            *weights,
-            "",
-            "![Attention around south](figures/ling2015-attention.png)",
-            "",
-            "![Attention by place](figures/ling2015-places.png)",
-            "",
-            *[f"* {line}" for line in places],
-            "",
-        ]
+    if places:
+        text += ["## Attention by place", "", "![Attention by place](figures/ling2015-places.png)", ""]
+        text += [*[f"* {line}" for line in places], ""]
     text += [f"## The {len(settings)} settings tried", ""]
     text += ["| family | alpha | what else was varied | V, EWT dev |", "|---|---|---|---|"]
     for tried in settings:
