@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MOST_WORDS_OF_A_DECISION = 200
 MOST_LINES_OF_THE_README = 120
-DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
+MOST_WORDS = 40_000
+DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
 EXERCISES = sorted((DOCS / "exercises").glob("*.patch"))
 RECORDS = sorted((DOCS / "evidence" / "data").glob("*.json"))
 
@@ -52,6 +53,15 @@ def test_a_script_replaces_its_section_and_nothing_else(
     assert one["parts"] == ["Some text.", {"columns": ["a", ""], "rows": [["1", r"x \| y"], ["", "2"]]}]
     assert one["head"]["command"] == "python scripts/bench.py --repeat 3"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", one["head"]["date"])
+
+
+def test_pages_are_short() -> None:
+    """What people write by hand can be read in an afternoon; tables of studies are data."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    words = {page: len(page.read_text(encoding="utf-8").split()) for page in pages}
+    assert sum(words.values()) <= MOST_WORDS
+    assert not [page.name for page in DECISIONS if words[page] > MOST_WORDS_OF_A_DECISION]
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= MOST_LINES_OF_THE_README
 
 
 def test_relative_links_lead_to_files_of_the_repository() -> None:
