@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import gzip
+import hashlib
 import importlib.util
 import itertools
 import json
@@ -18,10 +20,12 @@ import os
 import platform
 import re
 import shlex
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,20 +75,6 @@ def parser(
         options.add_argument("--threads", type=int, default=1, help="threads of PyTorch")
         options.add_argument("--full", action="store_true", help="the papers' size instead of a few minutes")
     return options
-
-
-def parsed_study(options: argparse.ArgumentParser, folder: str, seeds: str) -> argparse.Namespace:
-    """Parse the options of a study that trains recipes with seeds on a text and keeps them in a folder."""
-    options.add_argument("--corpus", type=Path, help="training text; DATA/corpora/wiki.30M.txt.xz by default")
-    options.add_argument("--output", type=Path, default=Path(folder))
-    options.add_argument("--seeds", default=seeds, help="comma-separated")
-    options.add_argument("--only", default="", metavar="REGEX", help="only recipes whose name matches")
-    options.add_argument("--lines", type=int, help="train on the first lines only")
-    options.add_argument("--report", action="store_true", help="only write the page")
-    parsed = options.parse_args()
-    parsed.corpus = parsed.corpus or data_files(parsed.data, "corpora/wiki.30M.txt.xz")[0]
-    parsed.seeds = values(parsed.seeds, int)
-    return parsed
 
 
 def need_torch() -> None:
@@ -267,13 +257,6 @@ def peak_memory(process: subprocess.Popen[Any]) -> int:
     return peak
 
 
-def logged_rows(log: Path | None) -> list[tuple[str, ...]]:
-    """Return the rows of a table that are in a log: one row per line, with " | " between cells."""
-    if log is None or not log.exists():
-        return []
-    return [tuple(line.split(" | ")) for line in log.read_text("utf-8").splitlines()]
-
-
 def measured(command: Sequence[Any]) -> dict[str, float]:
     """Run a command to its end.
 
@@ -290,6 +273,236 @@ def measured(command: Sequence[Any]) -> dict[str, float]:
         sys.exit(f"{shlex.join(map(str, command))} ended with {process.returncode}")
     cpu = usage.ru_utime + usage.ru_stime
     return {"wall": time.monotonic() - began, "cpu": cpu, "memory": usage.ru_maxrss * 1024}
+
+
+# ---- recipes × seeds × tasks → table ------------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    """A table of a study: its recipes and the columns by which they are judged.
+
+    Attributes
+    ----------
+    recipes : dict
+        Name -> options of ``TrainConfig``; ``by`` names another way to train (see `run_study`).
+    columns : dict
+        (task, data set), as in reports, or ``LOSS`` -> heading.
+    note : str
+        What a reader must know besides the study's own note.
+    less : str
+        A recipe: a second table has its differences from the others.
+    """
+
+    recipes: Mapping[str, Setting]
+    columns: Mapping[tuple[str, str], str]
+    note: str = ""
+    less: str = ""
+
+
+LOSS = ("loss", "held-out")
+"""Column of the loss on the lines after those of the training text."""
+
+HELD_OUT = 2_000
+"""Held-out lines."""
+
+Trainer = Callable[[Path, Setting], Any]
+"""Trains on a file of tokens with the options of a recipe; returns the vectors."""
+
+
+def run_study(
+    doc: str | None,
+    record: str,
+    title: str,
+    common: Setting,
+    tables: Mapping[str, Table],
+    *,
+    note: str = "",
+    by: Mapping[str, Trainer] | None = None,
+    options: argparse.ArgumentParser | None = None,
+) -> None:
+    """Train every recipe of every table with every seed, judge it once, and write the tables.
+
+    Parameters
+    ----------
+    doc, record, title : str
+        The script's docstring, the name of its record, and the title of a new record.
+    common : dict
+        Options of all recipes.
+    tables : dict
+        Section of the record -> table.
+    note : str
+        What the figures are.
+    by : dict, optional
+        Ways to train besides ``train``, for recipes with an option ``by``.
+    options : ArgumentParser, optional
+        The parser, if the script has read options of its own with it.
+    """
+    given = (options or study_parser(doc, record)).parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    given.corpus = given.corpus or data_files(given.data, "corpora/wiki.30M.txt.xz")[0]
+    for seed in () if given.report else range(1, given.seeds + 1):
+        for section, one in tables.items():
+            for name, recipe in one.recipes.items():
+                if re.search(given.only, f"{section}: {name}"):
+                    _judge(given, name, {**common, **recipe, "seed": seed}, one.columns, by or {})
+    for section, one in tables.items():
+        if body := _table_of(given, one, common):
+            about = f"First {given.lines:,} lines. " if given.lines else ""
+            text = "\n\n".join(part for part in (f"{about}{note}", one.note, body) if part)
+            print(text)
+            write_section(given.page, title, section, text)
+
+
+def study_parser(doc: str | None, record: str) -> argparse.ArgumentParser:
+    """Return a parser with the options of `run_study`."""
+    asked = parser(doc, record, data=True)
+    asked.add_argument("--corpus", type=Path, help="training text; DATA/corpora/wiki.30M.txt.xz by default")
+    asked.add_argument("--lines", type=int, help="train on the first lines only")
+    asked.add_argument("--output", type=Path, default=Path(record), help="folder of what is finished")
+    asked.add_argument("--seeds", type=int, default=3, help="number of seeds")
+    asked.add_argument(
+        "--only", default="", metavar="REGEX", help="only recipes whose 'section: name' matches"
+    )
+    asked.add_argument("--report", action="store_true", help="only write the tables")
+    return asked
+
+
+def _place(given: argparse.Namespace, name: str, setting: Setting) -> Path:
+    """Return where the judgement of a recipe is: its name, and a digest of all options."""
+    digest = hashlib.sha1(Runs.key({**setting, "lines": given.lines}).encode()).hexdigest()[:8]
+    return Path(given.output, "reports", f"{re.sub('[^a-z0-9.]+', '-', name.lower())}.{digest}.json.gz")
+
+
+def _judge(
+    given: argparse.Namespace,
+    name: str,
+    setting: Setting,
+    columns: Mapping[tuple[str, str], str],
+    by: Mapping[str, Trainer],
+) -> None:
+    """Train a recipe and run the tasks that are missing; what is finished is not done again."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.eval import plan, run
+
+    place = _place(given, name, setting)
+    found = _reports(place)
+    if not (missing := [key for key in columns if key not in found]):
+        return
+    say(f"{name}, seed {setting['seed']}")
+    try:
+        vectors, loss = _trained(given, setting, by, place)
+    except DataError as error:  # training diverged, which is a result too
+        say(f"  {error}")
+        return
+    found |= {LOSS: loss} if loss is not None else {}
+    jobs, _ = plan(list(dict.fromkeys(task for task, _ in missing if task != LOSS[0])), folder=given.data)
+    for job in jobs:
+        if (job.task, job.dataset) in missing:
+            [report] = run(vectors, [job], seed=setting["seed"], workers=1)
+            found[job.task, job.dataset] = report
+    place.parent.mkdir(parents=True, exist_ok=True)
+    content = [one if isinstance(one, float) else one.to_dict(items=True) for one in found.values()]
+    with gzip.open(place.with_suffix(".partial"), "wt", encoding="utf-8") as stream:
+        json.dump(content, stream)
+    os.replace(place.with_suffix(".partial"), place)
+
+
+def _trained(
+    given: argparse.Namespace, setting: Setting, by: Mapping[str, Trainer], place: Path
+) -> tuple[Any, float | None]:
+    """Return the vectors of a recipe, and its held-out loss; a model that is there is not trained again."""
+    from wordvec_ca.models import TrainConfig
+    from wordvec_ca.runs import train
+    from wordvec_ca.text import tokenize
+    from wordvec_ca.vectors import KeyedVectors
+
+    chosen = {key: value for key, value in setting.items() if key != "by"}
+    if "by" in setting:
+        tokens = given.output / f"tokens.{given.lines}.txt"
+        if not tokens.exists():
+            lines = (" ".join(tokenize(line)) for line in lines_of(given.corpus, given.lines))
+            tokens.write_text("\n".join(lines), encoding="utf-8")
+        return by[setting["by"]](tokens, chosen), None
+    folder = Path(given.output, "models", place.name.removesuffix(".json.gz"))
+    if not (folder / "config.json").exists():
+        valid = lines_of(given.corpus, HELD_OUT, given.lines) if given.lines else None
+        train(lines_of(given.corpus, given.lines), TrainConfig(**chosen), output=folder, valid=valid)
+    record = json.loads((folder / "config.json").read_text("utf-8"))
+    losses = record.get("valid_loss_by_epoch")
+    return KeyedVectors.load(folder), losses[-1] if losses else None
+
+
+def _reports(place: Path) -> dict[tuple[str, str], Any]:
+    """Return what is finished of a judgement: data set -> report, and the loss."""
+    from wordvec_ca.eval import Report
+
+    if not place.exists():
+        return {}
+    with gzip.open(place, "rt", encoding="utf-8") as stream:
+        content = json.load(stream)
+    reports = [one if isinstance(one, float) else Report.from_dict(one) for one in content]
+    return {LOSS if isinstance(one, float) else (one.task, one.dataset): one for one in reports}
+
+
+def _table_of(given: argparse.Namespace, one: Table, common: Setting) -> str:
+    """Return the table of means over the seeds, and that of differences if one is asked for."""
+    found: dict[str, list[dict[tuple[str, str], Any]]] = {}
+    for name, recipe in one.recipes.items():
+        settings = ({**common, **recipe, "seed": seed} for seed in range(1, given.seeds + 1))
+        if judged := [reports for s in settings if (reports := _reports(_place(given, name, s)))]:
+            found[name] = judged
+
+    def of(name: str, key: tuple[str, str]) -> list[Any]:
+        return [reports[key] for reports in found[name] if key in reports]
+
+    rows = [[name, len(found[name]), *(_mean(of(name, key)) for key in one.columns)] for name in found]
+    parts = [table(("recipe", "seeds", *one.columns.values()), rows)] if rows else []
+    if one.less in found:
+        keys = [key for key in one.columns if key != LOSS]
+        rivals = [name for name in found if name != one.less]
+        rows = [[name, *(difference(of(one.less, key), of(name, key)) for key in keys)] for name in rivals]
+        parts += [
+            table((f"{one.less} less", *(one.columns[key] for key in keys)), rows),
+            "In brackets 95 % from seeds and items together (Student's t).",
+        ]
+    return "\n\n".join(parts)
+
+
+def _mean(reports: Sequence[Any]) -> str:
+    values = [one if isinstance(one, float) else one.value for one in reports]
+    spread = f" ± {statistics.stdev(values):.3f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.3f}{spread}" if values else ""
+
+
+def difference(reports: Sequence[Any], others: Sequence[Any]) -> str:
+    """Return the difference of two recipes' means over the seeds, with its interval if there are several
+    seeds.
+
+    The variance is that between seeds plus that between samples of items, which are the same for both.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    if not reports or not others:
+        return ""
+    a, b = (np.array([one.value for one in those]) for those in (reports, others))
+    shown = f"{a.mean() - b.mean():+.3f}"
+    if min(len(a), len(b)) < 2:
+        return shown
+    items = np.mean([draws(one) for one in reports], axis=0) - np.mean([draws(one) for one in others], axis=0)
+    error = math.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b) + items.var())
+    half = float(t.ppf(0.975, len(a) + len(b) - 2)) * error
+    return f"{shown} ({a.mean() - b.mean() - half:+.3f} to {a.mean() - b.mean() + half:+.3f})"
+
+
+def draws(report: Any, metric: str | None = None, resamples: int = 300) -> Any:
+    """Return a metric (the headline by default) on resampled items, the same ones for all."""
+    from wordvec_ca.eval import bootstrap
+
+    found = report.metrics[metric or report.headline]
+    columns, units = report.chosen(found.columns)
+    return bootstrap(found.statistic, columns, units, seed=0, resamples=resamples)
 
 
 # ---- the page -----------------------------------------------------------------------------------------
