@@ -106,7 +106,15 @@ FIXED = {
         **({"min_alpha": rate} if kind == "fixed" else {}),
     }
     for name, model in {"attention": {**ATTENTION, "attention_warmup": 0.0}, "CBOW": EXACT}.items()
-    for kind, rate in [("fixed", 0.05), ("fixed", 0.1), ("fixed", 0.2), ("fixed", 0.4), ("falling", 0.2)]
+    for kind, rate in [
+        ("fixed", 0.05),
+        ("fixed", 0.1),
+        ("fixed", 0.2),
+        ("fixed", 0.4),
+        ("fixed", 0.6),
+        ("fixed", 0.8),
+        ("falling", 0.2),
+    ]
 }
 
 TABLES = {
@@ -126,6 +134,7 @@ TABLES = {
     ),
 }
 
+TITLE = "Attention-CBOW and its rivals (Ling et al. 2015)"
 NOTE = (
     "Wikipedia, cased, 50 dimensions, 10 negatives, one epoch, no sub-sampling. V: V-measure of "
     "part-of-speech induction, the most likely of 10 restarts; tagging: accuracy of the linear window probe; "
@@ -133,6 +142,4 @@ NOTE = (
 )
 
 if __name__ == "__main__":
-    run_study(
-        __doc__, "ling2015", "Attention-CBOW and its rivals (Ling et al. 2015)", COMMON, TABLES, note=NOTE
-    )
+    run_study(__doc__, "ling2015", TITLE, COMMON, TABLES, note=NOTE)
