@@ -13,6 +13,7 @@ from wordvec_ca.eval.comparison import (
     holm,
 )
 from wordvec_ca.eval.controls import CONTROLS, control
+from wordvec_ca.eval.data.sequences import Sequences
 from wordvec_ca.eval.data.treebanks import read_tagged
 from wordvec_ca.eval.data.word_sets import read_word_pairs
 from wordvec_ca.eval.report import Metric, Report, report_remarks, report_rows, report_table, reports_in
@@ -21,7 +22,7 @@ from wordvec_ca.eval.statistics.resampling import bootstrap
 from wordvec_ca.eval.suite import Missing, plan, run
 from wordvec_ca.eval.summary import summary_lines
 from wordvec_ca.eval.task_table import TASKS
-from wordvec_ca.eval.tasks import pos_induction
+from wordvec_ca.eval.tasks import next_item, pos_induction
 from wordvec_ca.eval.tasks.similarity import evaluate
 from wordvec_ca.eval.tasks.sts import SENTENCE_METHODS
 
@@ -33,6 +34,7 @@ __all__ = [
     "Metric",
     "Missing",
     "Report",
+    "Sequences",
     "bootstrap",
     "common_words",
     "compare",
@@ -42,6 +44,7 @@ __all__ = [
     "control",
     "evaluate",
     "holm",
+    "next_item",
     "plan",
     "pos_induction",
     "read_tagged",

@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 
 from wordvec_ca.eval.report import Report
+from wordvec_ca.eval.tasks.next_item import verdict
+
+SEQUENCES = "Sequences of items"
 
 THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Similarity of words", (("similarity", "correlation with people"),)),
@@ -22,7 +25,7 @@ THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Texts and sentences",
         (("sentiment", "texts classified rightly"), ("sts", "correlation with people"), ("sick", "on SICK")),
     ),
-    ("Sequences of items", (("next-item", "next items among the ten nearest"),)),
+    (SEQUENCES, (("next-item", "next items among the ten nearest"),)),
 )
 """A theme -> the tasks that belong to it, and what their headline figure is in words.
 
@@ -48,6 +51,9 @@ def summary_lines(reports: Sequence[Report]) -> list[str]:
                 figures.append(f"{meaning} {_figures(of_task)}")
         if figures:
             lines.append(f"{theme}: {'; '.join(figures)}.")
+        for report in reports:
+            if theme == SEQUENCES and report.task == "next-item" and (told := verdict(report)):
+                lines[-1] += f" {told}."
     if reports:
         least = min(reports, key=lambda report: report.coverage)
         where = f" (least: {least.task} {least.dataset})" if len(reports) > 1 else ""

@@ -43,6 +43,8 @@ OTHERS = {
         "analogies",
         "detect_format",
         "read_vectors",
+        "recommend",
+        "recommend_each",
         "write_vectors",
     ],
     "tables": ["NgramVectors", "Part", "Resamples", "VectorTable"],

@@ -29,3 +29,40 @@ def test_a_shop_of_known_answer(command: Callable[..., Any]) -> None:
     shown = command("eval", "m", "--tasks", "next-item", *sequences, "-q").out
     assert "followers" in shown
     assert "mrr@10" not in shown
+
+
+def test_from_the_log_to_the_shelf(command: Callable[..., Any]) -> None:
+    """Sessions stay on one of four shelves: what is recommended is on that shelf and in stock."""
+    rng = np.random.default_rng(1)
+    rows = [
+        f"{86_400 * (n // 100) + 30 * k},s{n},shelf {shelf} item {item}"
+        for n in range(500)
+        for shelf in [rng.choice(4)]
+        for k, item in enumerate(rng.choice(8, 5))
+    ]
+    Path("log.csv").write_text("\n".join(["time,session,item", *rng.permutation(rows)]) + "\n")
+    log = ("--group-by", "session", "--order-by", "time", "--field", "item", "--test-last", "1d")
+    options = ("--for", "items", "--workers", 1, "--vector-size", 20)
+    trained = command("train", "log.csv", *options, *log, "-o", "m")
+    assert trained.code == 0
+    assert "100 sessions held out" in trained.err
+    assert "recommend m" in trained.err
+    assert "hit-rate@10" in trained.out
+    assert "co-occurrence" in trained.out
+
+    basket = ("--basket", "shelf 1 item 0, shelf 1 item 3")
+    Path("names.tsv").write_text("id\tname\nshelf 1 item 5\tGreen tea\n")
+    Path("stock.txt").write_text("".join(f"shelf 1 item {n}\n" for n in (0, 5, 6)) + "shelf 2 item 1\n")
+    found = command(
+        "recommend", "m", *basket, "-n", 3, "--allow", "stock.txt", "--names", "names.tsv", "--json"
+    ).json
+    assert [item["item"] for item in found["items"]][2:] == ["shelf 2 item 1"]
+    assert {"item", "score", "name"} == set(
+        *(item for item in found["items"] if item["item"] == "shelf 1 item 5")
+    )
+    for name in ("all.csv", "all.jsonl"):
+        assert command("recommend", "m", "-n", 2, "-o", name).code == 0
+        assert len(Path(name).read_text().splitlines()) == 2 * 32 + (name == "all.csv")
+    assert command("recommend", "m", "-o", "all.csv").code != 0  # exists
+    assert command("recommend", "m", "--basket", "unknown").code == 1
+    assert command("recommend", "m").code == 2

@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "eval": "Say how good vectors are.",
     "compare": "Is one model better than another, or is it a tie?",
     "nn": "Nearest neighbours of words.",
+    "recommend": "Items for a basket, or beside each item.",
     "analogy": "A is to B as C is to what?",
     "attention": "Which words an attention model weighs.",
     "axis": "Where are words between two poles?",
@@ -65,7 +66,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Train": ("demo", "train", "vocab", "phrases", "reembed"),
     "Look": ("nn", "analogy", "attention", "explore", "report", "change", "axis"),
     "Judge": ("eval", "compare", "association"),
-    "Use": ("export", "publish", "index", "embed", "search", "align"),
+    "Use": ("recommend", "export", "publish", "index", "embed", "search", "align"),
     "Files": ("info", "check", "completion"),
 }
 """Heading of the help -> its commands; commands without a heading come last."""

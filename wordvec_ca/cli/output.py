@@ -13,7 +13,7 @@ import shutil
 import sys
 import textwrap
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import click
 
@@ -42,7 +42,13 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
     write(json_text(value, indent=indent))
 
 
-def next_commands(model: str, word: str = "WORD", *, explored: bool = False) -> str:
+def next_commands(
+    model: str,
+    word: str = "WORD",
+    *,
+    kind: Literal["words", "documents", "items"] = "words",
+    explored: bool = False,
+) -> str:
     """Return lines that suggest commands for a new model, with ``word`` as an argument.
 
     ``explored`` states whether a map of the words has been made, too.
@@ -51,7 +57,11 @@ def next_commands(model: str, word: str = "WORD", *, explored: bool = False) -> 
     called = Path(sys.argv[0])
     if called.name == program and shutil.which(program) is None:  # `make demo` calls it in this way
         program = shlex.quote(os.path.relpath(called))
-    asked = [f"nn {name} {word}", f"eval {name}"]
+    asked = {
+        "words": [f"nn {name} {word}", f"eval {name}"],
+        "documents": [f"nn {name} --document TAG", f"search {name} TEXTS QUERY", f"eval {name}"],
+        "items": [f"recommend {name} --basket ITEM,ITEM", f"nn {name} ITEM"],
+    }[kind]
     if not explored:
         asked.insert(0, f"explore {name}")
     return "next: " + "\n      ".join(f"{program} {one}" for one in asked)

@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import cloup
@@ -312,9 +312,35 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
         model.vocab.save(run.save_vocab)
     if model.record["interrupted"]:
         raise click.exceptions.Exit(130)
+    if model.config.test_last is not None and not run.quiet and (settings := model.record["settings"]):
+        _judge_by_held_out_sessions(model, settings["corpus"])
     if not run.quiet:
-        of_documents = model.documents is not None
-        say(next_commands(output, "--document TAG") if of_documents else next_commands(output))
+        say(next_commands(output, kind=_kind(model)))
+
+
+def _kind(model: Any) -> Literal["words", "documents", "items"]:
+    """Return what the vectors are of, for the commands to suggest next."""
+    if model.documents is not None:
+        return "documents"
+    return "words" if model.config.order_by is None else "items"
+
+
+def _judge_by_held_out_sessions(model: Any, corpus: list[str]) -> None:
+    """Print how well the vectors, and counting, propose the next item in the sessions held out."""
+    from wordvec_ca.cli.terminal import Column, show_styled, table
+    from wordvec_ca.corpus import sessions_of
+    from wordvec_ca.eval import Sequences, next_item, report_rows
+
+    sessions = sessions_of(corpus, model.config.text_options())
+    name = f"last {model.config.test_last}"
+    data = Sequences(name, list(sessions.held_out()), lambda: iter(sessions))
+    report = next_item.evaluate(model.vectors, data)
+    heads = [("figure", False), ("value", True), ("95 % interval", True), ("n", True)]
+    columns = [Column(head, right=right) for head, right in heads]
+    rows = [[row[2], *row[3:6]] for row in report_rows([report])]
+    show_styled(f"Next items in the sessions held out ({name}):\n{table(columns, rows)}")
+    if told := next_item.verdict(report):
+        show(told)
 
 
 def _displays(stack: contextlib.ExitStack, run: RunOptions) -> tuple[list[Any], Any]:

@@ -19,7 +19,7 @@ from wordvec_ca.corpus.neighbouring_lines import likeness_of_lines
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import NoWords, ReadingProgress
-from wordvec_ca.corpus.source import Corpus, Source
+from wordvec_ca.corpus.source import Corpus, Source, sessions_of
 from wordvec_ca.corpus.stats import CorpusStats
 from wordvec_ca.corpus.stream import TokenStream
 from wordvec_ca.corpus.token_lists import (
@@ -75,6 +75,7 @@ __all__ = [
     "scan_documents",
     "scan_text",
     "scan_token_lists",
+    "sessions_of",
     "stream_corpus",
     "types_by_count",
     "write_vocabulary",

@@ -86,6 +86,7 @@ def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -
             "markup": markup_version(),
             "documents": [options.tag_field] if options.documents else None,
             "group_by": options.group_by,
+            "sessions": [options.order_by, options.test_last] if options.makes_sessions else None,
         },
         "files": identities(files),
     }

@@ -12,8 +12,10 @@ from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.options import TextFields
 from wordvec_ca.text import (
     BLOCK_BYTES,
+    WAYS,
     check_encoding,
     check_group_by,
+    check_test_last,
     check_tokenizer,
     field_names,
     is_words,
@@ -35,6 +37,8 @@ class TextOptions(TextFields):
         Whether each line, or record, is a document: empty ones are kept, and long ones are not split.
     tag_field : str, optional
         The field of records that holds the tag of the document, or a list of tags.
+    order_by, test_last : str, optional
+        With ``group_by``, make sessions of a log: see ``TrainConfig``.
     group_by : str, optional
         Record where documents of several lines begin: ``blank-lines``, ``files``, ``lines:N`` or the name of
         a field of records, see `Documents`.
@@ -53,6 +57,8 @@ class TextOptions(TextFields):
     documents: bool = False
     tag_field: str | None = None
     group_by: str | None = None
+    order_by: str | None = None
+    test_last: str | None = None
     workers: int | None = None
     block_bytes: int = BLOCK_BYTES
 
@@ -64,11 +70,33 @@ class TextOptions(TextFields):
             check_encoding(self.encoding)
         if self.group_by is not None:
             try:
-                check_group_by(self.group_by, self.field)
+                way, _ = check_group_by(self.group_by, self.field)
             except ValueError as error:
                 raise OptionError(Option("group_by"), f" cannot be used: {error}") from error
+            if self.makes_sessions and (way in WAYS or len(field_names(self.field) or ()) != 1):
+                raise OptionError(
+                    Option("group_by"),
+                    f" is {self.group_by!r}; for sessions it is the field that names the session, and ",
+                    Option("field"),
+                    " the one field that names the item",
+                )
+        if self.test_last is not None:
+            check_test_last(self.test_last)
+            if not self.makes_sessions:
+                raise OptionError(
+                    Option("test_last"),
+                    " holds out the latest sessions of a log: give the field of the session, ",
+                    Option("group_by"),
+                    ", and that of the time, ",
+                    Option("order_by"),
+                )
         if self.block_bytes < 1:
             raise OptionError(Option("block_bytes"), f" is {self.block_bytes}; it must be 1 or more")
+
+    @property
+    def makes_sessions(self) -> bool:
+        """Whether the records are events of a log, to be grouped and ordered."""
+        return self.group_by is not None and self.order_by is not None
 
     @property
     def words(self) -> bool:

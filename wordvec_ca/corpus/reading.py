@@ -40,6 +40,7 @@ from wordvec_ca.kernels import Lexicon, renumber
 from wordvec_ca.machine import free_memory
 from wordvec_ca.text import (
     SegmentingProcesses,
+    Sessions,
     TokenLines,
     cut_into_blocks,
     in_order,
@@ -357,6 +358,8 @@ class Reading:
         )
 
     def _read_token_lists(self, token_lists: Iterable[Any]) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        if isinstance(token_lists, Sessions):
+            token_lists.tell = self._report  # sorting a large log takes minutes
         ids = np.empty(1 << 18, dtype=np.int32)
         n = 0
         for number, sentence in enumerate(token_lists, 1):

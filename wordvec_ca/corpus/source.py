@@ -14,9 +14,11 @@ from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import is_read_once
 from wordvec_ca.text import (
     Documents,
+    Events,
     Line,
     ReadText,
     Records,
+    Sessions,
     TextFiles,
     column_values,
     field_names,
@@ -86,6 +88,8 @@ class Source:
                 self.identified = TextFiles(find_files(self.documents.documents.paths))
             corpus, field = self.documents, None
         self.records = Records(documents=options.documents, tag_field=options.tag_field)
+        if options.makes_sessions:
+            self.records = Events(str(options.group_by), str(options.order_by))
         self.normalize = options.normalize
         how = (field, options.threads, options.encoding, self.records, options.normalize)
         self.files: TextFiles | None = None
@@ -129,6 +133,10 @@ class Source:
                 ) from error
             self._take_lines(items, field)
         self.identified = self.identified or self.files
+        if isinstance(self.records, Events):
+            pieces = self.files.pieces() if self.files is not None else self.pieces
+            assert pieces is not None, "a corpus with a field is made of records"
+            self.token_lists = Sessions(pieces, self.records, options.test_last)
 
     def _take_lines(self, items: Iterator[Any], field: str | tuple[str, ...] | None) -> None:
         """Accept lines, records or token lists; the first item determines the kind."""
@@ -190,6 +198,13 @@ class Source:
         raise DataError(f"{what} can be read only once, but {why}; give files")
 
 
+def sessions_of(corpus: Corpus, options: TextOptions) -> Sessions:
+    """Return the sessions of a log, from which those to evaluate on can be read again."""
+    sessions = Source(corpus, options).token_lists
+    assert isinstance(sessions, Sessions), "the options make sessions"
+    return sessions
+
+
 def _documents(corpus: Corpus, options: TextOptions) -> NumberedLines | None:
     """Return the lines of a corpus that consists of documents; None if each line is independent."""
     if options.documents and (options.group_by is not None or isinstance(corpus, Documents)):
@@ -197,7 +212,7 @@ def _documents(corpus: Corpus, options: TextOptions) -> NumberedLines | None:
             "a model of documents takes each line, or each record, for a document; give the text itself, not "
             "groups of its lines"
         )
-    if options.group_by is None:
+    if options.group_by is None or options.makes_sessions:
         return NumberedLines(corpus) if isinstance(corpus, Documents) else None
     try:
         return NumberedLines(

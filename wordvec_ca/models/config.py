@@ -82,12 +82,22 @@ class TrainConfig(TrainFields):
                 Option("resamples"),
                 f" samples lines, and the lines of {self.model} are documents: leave it out",
             )
-        if self.group_by is not None and self.resamples is None:
+        if self.group_by is not None and self.resamples is None and self.order_by is None:
             raise OptionError(
                 Option("group_by"),
-                " says what is sampled, so it goes with ",
+                " says what is sampled, with ",
                 Option("resamples"),
-                ": give both, or neither",
+                ", or what is a session of a log, with ",
+                Option("order_by"),
+                ": give one of them",
+            )
+        if self.group_by is not None and self.order_by is not None and self.tokenizer != "whitespace":
+            raise OptionError(
+                Option("order_by"),
+                f" makes sessions of items, whose names are not split into words; the tokenizer is "
+                f"{self.tokenizer!r}: give ",
+                Option("tokenizer", "whitespace"),
+                ", as the defaults for items do",
             )
         if self.min_n > self.max_n:
             raise _above("min_n", self.min_n, "max_n", self.max_n)

@@ -107,7 +107,9 @@ class Texts:
         if corpus is None or any(isinstance(name, str) and is_read_once(name) for name in names):
             raise DataError(self._begin_again(which))
         options = self._config.text_options()
-        if which == "valid":  # held-out text is not resampled by documents
+        if which == "valid" and options.makes_sessions:  # all of its sessions are held out
+            options = dataclasses.replace(options, test_last=None)
+        elif which == "valid":  # held-out text is not resampled by documents
             options = dataclasses.replace(options, group_by=None)
         progress = self._progress if which == "text" else None
         if self._request.no_cache:

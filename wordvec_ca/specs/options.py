@@ -52,6 +52,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "shrink_windows": False,
         "alpha": 0.1,
         "epochs": 30,
+        "order_by": "as-read",
     }
 }
 """Default options for items, chosen on one made-up shop and tested on another
@@ -308,10 +309,20 @@ class TrainFields(TextFields):
         "Each has a seed of its own.", usual="one model",
         limits=(2, 999), metavar="K", on_cluster=False, continued=None)
     group_by: str | None = _text(None,
-        "{resamples}: sample whole documents, not lines. What a document is: blank-lines between documents, "
-        "files, lines:N, or the name of a field of records (with {field}) that is the same for all of one.",
+        "Items: the field of a log (with {field}, the item's) that names the session or basket of an event. "
+        "With {resamples}, sample whole documents, not lines. What a document is: blank-lines between "
+        "documents, files, lines:N, or the name of a field of records (with {field}) that is the same for "
+        "all of one.",
         "In Python the corpus may also be ``Documents``.", usual="each line", metavar="WAY",
-        goes_with="resamples", on_cluster=False, continued=None)
+        on_cluster=False, continued=None)
+    order_by: str | None = _text(None,
+        "Items: the field with the time of an event (a number or a date), by which those of a session "
+        "({group_by}) are sorted; or as-read.", usual="no sessions", metavar="NAME", goes_with="group_by",
+        on_cluster=False)
+    test_last: str | None = _text(None,
+        "Items: hold out the sessions that end in the last 1d (s, m, h, d, w) of the log, or the latest 10%, "
+        "and evaluate on them after training.", usual="train on all", metavar="TIME|SHARE",
+        goes_with="group_by", on_cluster=False, continued=None)
     vectors: VectorForm | None = _usual(None,  # noqa: RUF009
         "Publish input rows, output rows less their mean, principal components of both, both side by side, "
         "or their sum; cawv publish changes it later.",

@@ -12,7 +12,7 @@ from wordvec_ca.text.blocks import (
     cut_into_blocks,
     line_pieces,
 )
-from wordvec_ca.text.documents import Documents, Line, check_group_by, located_lines
+from wordvec_ca.text.documents import WAYS, Documents, Line, check_group_by, located_lines
 from wordvec_ca.text.embedded import articles, docstrings
 from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
 from wordvec_ca.text.frames import column_values, frame_texts, is_frame
@@ -25,23 +25,29 @@ from wordvec_ca.text.remote import set_retry_timeout, url_identity
 from wordvec_ca.text.scripts import watched
 from wordvec_ca.text.segmenters import is_segmenter, segmenter_version, trusted_tokenizer
 from wordvec_ca.text.segmenting_processes import SegmentingProcesses
+from wordvec_ca.text.sessions import AS_READ, Events, Sessions, check_test_last
 from wordvec_ca.text.sources import find_files, is_stream
 from wordvec_ca.text.tokenizer import TOKENIZERS, KnownWords, check_tokenizer, is_words, tokenize
 
 __all__ = [
+    "AS_READ",
     "BLOCK_BYTES",
     "TOKENIZERS",
+    "WAYS",
     "Documents",
+    "Events",
     "KnownWords",
     "Line",
     "ReadText",
     "Records",
     "SegmentingProcesses",
+    "Sessions",
     "TextFiles",
     "TokenLines",
     "articles",
     "check_encoding",
     "check_group_by",
+    "check_test_last",
     "check_tokenizer",
     "column_values",
     "cut_into_blocks",

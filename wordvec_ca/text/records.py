@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -31,6 +31,11 @@ class Records(Counter[str]):
 
     Attributes
     ----------
+    order_field : str or None
+        The field with the time of an event.
+    take_event : callable or None
+        For a log: stores the event of a record instead of its text, given the record and the field of the
+        item; returns whether the record has one.
     tags : list of lists of str and int
         The tags of each record with a text.
     origins : deque of (int, object), or None
@@ -48,6 +53,8 @@ class Records(Counter[str]):
     ) -> None:
         super().__init__()
         self.documents, self.tag_field, self.group_field = documents, tag_field, group_field
+        self.order_field: str | None = None
+        self.take_event: Callable[[Mapping[str, Any], str], bool] | None = None
         self.tags: list[list[str | int]] = []
         self.origins: deque[tuple[int, Any]] | None = deque() if origins else None
 
@@ -56,7 +63,7 @@ class Records(Counter[str]):
         """Whether values besides the text are stored. If so, a reader must not join the texts of several
         records.
         """
-        return self.documents or self.origins is not None
+        return self.documents or self.origins is not None or self.take_event is not None
 
     def take_tags(self, value: Any) -> bool:
         """Store the tag or tags of a record; return whether the field contains valid tags."""
@@ -69,7 +76,9 @@ class Records(Counter[str]):
 
 def fields_to_read(fields: Sequence[str], records: Counter[str]) -> list[str]:
     """Return the fields to read from each record: the fields of its text, its tags and its group."""
-    others = (records.tag_field, records.group_field) if isinstance(records, Records) else ()
+    others: tuple[str | None, ...] = ()
+    if isinstance(records, Records):
+        others = (records.tag_field, records.group_field, records.order_field)
     return list(dict.fromkeys([*fields, *filter(None, others)]))
 
 
@@ -130,6 +139,8 @@ class RecordTexts:
         if not isinstance(record, Mapping):
             self._malformed(f"{where} cannot be used: it is a {type(record).__name__}, not an object")
             return []
+        if isinstance(self.records, Records) and self.records.take_event is not None:
+            return self._event(record, where, self.records.take_event)
         texts: list[bytes] = []
         for field in self.fields:
             value = value_of(record, field)
@@ -153,6 +164,23 @@ class RecordTexts:
                 return []
         self._n_texts += 1
         return texts
+
+    def _event(
+        self, record: Mapping[str, Any], where: str, take: Callable[[Mapping[str, Any], str], bool]
+    ) -> list[bytes]:
+        """Store the event of a record; the empty line that is returned only tells the reader to go on."""
+        try:
+            taken = take(record, self.fields[0])
+        except NotWords as error:
+            self._malformed(f"{where} {error}")
+            return []
+        if not taken:
+            self.records["records without text"] += 1
+            self._first = self._first or f"{where} lacks an item or a session; it has {_named(record)}"
+            return []
+        self._found[self.fields[0]] += 1
+        self._n_texts += 1
+        return [b"\n"]
 
     def _kept(self, texts: list[bytes], record: Mapping[str, Any], records: Records) -> list[bytes]:
         """Store the fields needed besides the text; raise NotWords if the record lacks one."""

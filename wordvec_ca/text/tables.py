@@ -270,7 +270,8 @@ def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: 
         if len(places) != 1:
             raise DataError(f"{name} has {len(places) or 'no'} column(s) {field!r}; {known}")
         kind = schema.field(field).type
-        if not (_is_text(kind) or _is_list(kind)):
+        as_event = isinstance(records, Records) and records.take_event is not None
+        if not (as_event or _is_text(kind) or _is_list(kind)):
             raise DataError(f"{name}: the column {field!r} holds {kind}, not text; {known}")
     return fields_to_read(fields, records)
 

@@ -23,6 +23,7 @@ from wordvec_ca.vectors.intervals import (
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import NoAttentionError, UnknownWordError
 from wordvec_ca.vectors.neighbours import Directions, cosine, highest
+from wordvec_ca.vectors.recommendations import recommend, recommend_each
 from wordvec_ca.vectors.word_sums import Term, shown_sum, sum_terms
 
 __all__ = [
@@ -55,6 +56,8 @@ __all__ = [
     "mean_space",
     "precision_loss",
     "read_vectors",
+    "recommend",
+    "recommend_each",
     "robust_fit",
     "row_products",
     "shown_interval",
