@@ -1,4 +1,4 @@
-"""Word vectors that read their context: training, reading and judging them on CPUs."""
+"""Static word vectors: training, reading and judging them on CPUs."""
 
 from __future__ import annotations
 

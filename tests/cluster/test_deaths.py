@@ -487,7 +487,7 @@ def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
     assert len(driver.digests) == 1
     told = sorted(notice.partition(") is left out: ")[2] for notice in notices if "left out" in notice)
     assert len(told) == 4, notices
-    starts = "it does not see the text", "it has version 0.0.1", "its clock", "the parameters of"
+    starts = "it cannot read the text", "it has version 0.0.1", "its clock", "the parameters of"
     assert all(reason.startswith(start) for reason, start in zip(told, starts, strict=True)), told
     assert len(finished.record["cluster"]["left_out"]) == 4
 

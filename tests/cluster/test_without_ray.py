@@ -364,7 +364,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
             member.words = 5.0 * (number == 2)  # this node has trained; nodes before it do not count
             members.mark_dead(member, "its process or its node has died")
     assert len(members.all) == 3 + 4
-    assert told[-1] == "node 7 is the 4th in turn that died there at once: no other is started"
+    assert told[-1] == "4 workers in a row died on the machine of node 7; starting no more"
 
 
 @pytest.fixture
@@ -548,7 +548,7 @@ def test_what_does_not_fit_is_told() -> None:
         ({"version": None}, "has no wordvec-ca"),
         ({"clock": 4610.0}, "its clock is 3600 s off"),
         ({"clock": 100.0}, "its clock is 900 s off"),
-        ({"text": "there is no file 'text'"}, "it does not see the text: there is no file"),
+        ({"text": "there is no file 'text'"}, "it cannot read the text: there is no file"),
         ({"storage": None}, "does not see '/shared/run.json'"),
     ):
         assert reason in str(unfit_reason({**fits, **wrong}, required, 1000.0, 1010.0))

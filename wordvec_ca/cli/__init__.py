@@ -48,14 +48,14 @@ COMMANDS: dict[str, str] = {
     "change": "Which words have changed between texts?",
     "align": "Put one model into the space of another.",
     "export": "Write vectors in another format.",
-    "publish": "Make the vectors of a model of other rows, without training.",
+    "publish": "Change which vectors a model publishes, without training.",
     "reembed": "Re-embed word vectors for a collection of sentences.",
     "embed": "Sentence vectors of any amount of text.",
     "search": "Sentences of a text nearest to a query.",
     "index": "An index for fast, approximate neighbours.",
     "report": "A page about a model: how it was trained and what it learnt.",
     "explore": "Words on a map, in one page for any browser.",
-    "check": "Are the files of a model as they were saved?",
+    "check": "Verify a model's checksums.",
     "info": "About a model, or this installation.",
     "demo": "Train on text that is already here, and look at the result.",
     "completion": "Completion of commands and options for bash, zsh or fish.",
@@ -147,7 +147,7 @@ class LazyGroup(click.Group):
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def group(ctx: click.Context, debug: bool) -> None:
-    """Train word vectors that read their context, and say how good they are.
+    """Train, judge and explore static word vectors.
 
     \b
     cawv demo                       a first look, on text that is already here

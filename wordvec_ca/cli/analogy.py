@@ -44,8 +44,9 @@ def command(
     For example: cawv analogy MODEL man king woman. MODEL is a model directory or a file of vectors in any
     format that export writes. A word without a vector is looked up in lower case too.
 
-    If MODEL was trained with --resamples K, "one run" is the 90 % range of the score in one run on other text
-    of the same size, and "again" is the number of the K models in which the word is the first answer.
+    If MODEL was trained with --resamples K, "interval" is the 90 % range of the score in one run on other
+    text of the same size, and "agreement" is the number of the K models in which the word is
+    the first answer.
     """
     from wordvec_ca.cli.neighbour_table import look_up, neighbour_records, neighbour_table, unknown_word
     from wordvec_ca.cli.terminal import show_styled

@@ -46,7 +46,7 @@ def command(
     For example: cawv axis MODEL he:she man:woman king:queen --words nurse,doctor,engineer. A word above 0
     is on the side of the second poles. "90 %" is the interval over the pairs and, if MODEL was trained with
     --resamples, over its models; "one pair less" is the least and greatest value when a pair is left out; "of
-    like words" is the share of words of like frequency that are further to the side of the first poles.
+    like words" is the share of words of like frequency that are closer to the first pole.
 
     Several MODELs, such as those of several periods, give each word a position in each of them; --plot draws
     a curve through them, in the order given.

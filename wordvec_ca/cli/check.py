@@ -1,4 +1,4 @@
-"""``cawv check``: are the files of a model still as they were saved?"""
+"""``cawv check``: verifies the checksums of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath
 
 
-@click.command(name="check", short_help="Are the files of a model as they were saved?")
+@click.command(name="check", short_help="Verify a model's checksums.")
 @click.argument("model", type=ExistingPath(file_okay=False, path_type=Path))
 def command(model: Path) -> None:
     """Compare each file of the model directory MODEL with its checksum, and open the model.

@@ -159,7 +159,7 @@ def command(
     told = [f"* {entry}" for entry in missing if entry not in unasked]
     if unasked:
         names = ", ".join(dict.fromkeys(entry.task for entry in unasked))
-        told.append(f"* for want of files (--details says of which): {names}")
+        told.append(f"* no data files (see --details): {names}")
     left_out = "\n".join(["", "Not run:", *told]) if told else ""
     if json_to == "-":
         if left_out and not quiet:

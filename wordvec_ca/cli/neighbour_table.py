@@ -13,9 +13,9 @@ from wordvec_ca.files import whole_lines
 from wordvec_ca.vectors import COVERAGE, KeyedVectors, Neighbours, Term, shown_interval, sum_terms
 
 MEANING = f"""\
-one run: the range of the score, 9 times in 10, in one run on other text; it is mostly
-lower, as the published vectors are the mean of several runs. again: in how many of them
-({COVERAGE[0]:.0%} to {COVERAGE[1]:.0%} of such ranges held it; fewest for frequent words in short texts)"""
+interval: 90 % range of the score in one run on other text, mostly lower than that of the mean of several
+runs; {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%} of such intervals contained it, fewest for frequent words in
+short texts; agreement: how many of the runs have the word"""
 """Explanation of the columns from resampled models."""
 
 
@@ -50,7 +50,7 @@ def neighbour_table(vectors: KeyedVectors, title: str, neighbours: Neighbours) -
     columns = [Column("", 4, right=True, style="aside"), Column("word"), Column("score", right=True)]
     rows = [[str(i), one.word, f"{one.score:.4f}"] for i, one in enumerate(neighbours, 1)]
     if neighbours.models:
-        columns += [Column("one run"), Column("again", right=True)]
+        columns += [Column("interval"), Column("agreement", right=True)]
         for row, one in zip(rows, neighbours, strict=True):
             row += [shown_interval(one.low, one.high), f"{one.agreement}/{neighbours.models}"]
     if vectors.counts is not None:

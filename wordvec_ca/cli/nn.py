@@ -54,9 +54,9 @@ def command(
     With --document, for a model of documents (cawv train --model pv-dbow, pv-dm, ...), print the documents
     nearest to the document with this tag: its number, from 0, or the value of --tag-field.
 
-    If MODEL was trained with --resamples K, "one run" is the 90 % range of the score in one run on other text
-    of the same size, and "again" is the number of the K models in which the word is among the nearest. A mean
-    of K models has less noise than one run, so its scores are mostly higher.
+    If MODEL was trained with --resamples K, "interval" is the 90 % range of the score in one run on other
+    text of the same size, and "agreement" is the number of the K models in which the word is among the
+    nearest. A mean of K models has less noise than one run, so its scores are mostly higher.
     """
     from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.cli.neighbour_table import (

@@ -11,7 +11,7 @@ from wordvec_ca.specs.models import VECTOR_FORMS
 
 _FORMS = "\n".join(f"{name:<7} {text}" for name, text in VECTOR_FORMS.items())
 
-HELP = f"""Make the published vectors of MODEL, a model directory, of other rows, without training.
+HELP = f"""Change which vectors MODEL, a model directory, publishes, without training.
 
 \b
 {_FORMS}
@@ -21,7 +21,7 @@ show the former vectors and are removed; an index of cawv index must be made aga
 """
 
 
-@click.command(name="publish", short_help="Make the vectors of a model of other rows.", help=HELP)
+@click.command(name="publish", short_help="Change which vectors a model publishes.", help=HELP)
 @click.argument("model", type=ExistingPath(file_okay=False))
 @click.option("--vectors", "form", type=Choice(VECTOR_FORMS), required=True, help="Form of the vectors.")
 @click.option(

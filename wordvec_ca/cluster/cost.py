@@ -186,10 +186,10 @@ def advice(found: Sequence[Cost]) -> tuple[int, str]:
     worth = [cost for cost in found if cost.efficiency >= WORTH]
     best = min(worth, key=lambda cost: cost.seconds)
     if best.nodes == 1:
-        return 1, "with more nodes more than half of what they are paid for would be spent on the network"
+        return 1, "with more nodes over half the paid time would go to network traffic"
     if best.nodes == found[-1].nodes:
         return best.nodes, f"each of them does {best.efficiency:.0%} of the work that it would do alone"
-    return best.nodes, f"with more nodes less than {WORTH:.0%} of what they are paid for would be training"
+    return best.nodes, f"with more nodes less than {WORTH:.0%} of the paid time would be training"
 
 
 def plan_on_cluster(

@@ -104,7 +104,7 @@ def unfit_reason(found: Mapping[str, Any], required: Requirements, asked: float,
     if found["disk"] is not None:
         return str(found["disk"])
     if found["text"] is not None:
-        return f"it does not see the text: {found['text']}"
+        return f"it cannot read the text: {found['text']}"
     if required.place is not None and found["storage"] != required.content:
         return (
             f"it does not see {required.place!r}, where checkpoints are kept: name a folder for checkpoints "

@@ -343,9 +343,7 @@ class Members:
         self.deaths.append(f"{member.name}: {why}")
         self.notice(f"{member.name} is lost: {why}")
         if self._died_early(member.node) == TRIES:
-            self.notice(
-                f"{member.name} is the {TRIES}th in turn that died there at once: no other is started"
-            )
+            self.notice(f"{TRIES} workers in a row died on the machine of {member.name}; starting no more")
 
     def _end(self, member: Member) -> None:
         member.alive = False

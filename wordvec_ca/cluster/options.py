@@ -19,7 +19,7 @@ def check_nodes(nodes: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """Where a run is spread out, and what it bears.
+    """Where a run executes and which failures it tolerates.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class ProgressReporter:
         if time.monotonic() - self._last_line < LINE_EVERY:
             return
         self._last_line = time.monotonic()
-        lasts = [f"storage has been away for {duration(away)}"] if away >= 1 else []
+        lasts = [f"storage has been unreachable for {duration(away)}"] if away >= 1 else []
         self.notice("; ".join([*lasts, *map(described, members)]) or "no node has joined yet")
 
 

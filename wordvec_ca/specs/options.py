@@ -279,7 +279,7 @@ class TextFields(Options):
     max_final_vocab: int | None = _text(None, "Keep at most this many words.", "This raises {min_count}.",
         usual="no limit", limits=(1, 2**31 - 1))
     count_memory: int | None = _text(None, "Words and counts that take more memory go to disk.",
-        "What comes out is the same.", usual="1/4 of free memory, at most 1024", limits=(1, 1 << 24),
+        "The result does not change.", usual="1/4 of free memory, at most 1024", limits=(1, 1 << 24),
         metavar="MIB", resume="change alone", continued=None)
 
 
@@ -293,19 +293,19 @@ class TrainFields(TextFields):
         limits=(1, 100_000), shapes="always")
     window: int | Literal["all"] | None = _usual(None,
         "Context words on each side; or all: lines are baskets, and each pair of a basket counts once.",
-        f"Of longer baskets each item meets at most {2 * MET_EACH_SIDE} others, drawn at random.",
+        f"In longer baskets each item is paired with at most {2 * MET_EACH_SIDE} random others.",
         flags=("-w",), usual=defaults_by_model(lambda spec: spec.window), limits=(1, 10_000),
         shapes="places", metavar="N|all")
     epochs: int = _usual(5, "Passes over the text.", flags=("--iter",), limits=(1, 1_000_000))
     workers: int | None = _usual(None, "Threads; 1 is reproducible bit for bit.", flags=("--threads",),
         usual="one per processor", limits=(1, MAX_WORKERS_PER_CPU * N_CPUS),
         why=f" (this machine has {N_CPUS} processors)", resume="change alone", continued=None)
-    seed: int = _usual(1, "Of everything random.", "Of initialisation, windows, sub-sampling and negatives.",
-        limits=(0, 2**63 - 1))
+    seed: int = _usual(1, "Seed for all random choices.",
+        "Of initialisation, windows, sub-sampling and negatives.", limits=(0, 2**63 - 1))
     resamples: int | None = _usual(None,
         "Train this many models, each on lines (or, with {group_by}, documents) sampled from the corpus, and "
-        "publish their mean: nn, analogy, attention, eval and compare then say how sure they are; 10 do "
-        "well.",
+        "publish their mean: nn, analogy, attention, eval and compare then show how sure they are; 10 is "
+        "a good choice.",
         "Each has a seed of its own.", usual="one model",
         limits=(2, 999), metavar="K", on_cluster=False, continued=None)
     group_by: str | None = _text(None,
@@ -433,7 +433,7 @@ class RunOptions(Options):
             for name, value in PRESETS["items"].items()
         ) + ".",
         flags=("--for",), usual="those for text", kept=False, resume="no")
-    read_vocab: str | None = _text(None, "Use these words; {min_count} drops some only if given.",
+    read_vocab: str | None = _text(None, "Use these words; {min_count} filters them only if you pass it.",
         usual="count", metavar="FILE")
     save_vocab: str | None = _text(None, "Also write the vocabulary here.", usual="only in the model",
         metavar="FILE", kept=False, resume="change")
