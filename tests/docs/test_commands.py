@@ -93,3 +93,13 @@ def test_files_are_made_by_the_page_or_exist(page: Path) -> None:
         and name.split("/")[0] not in made
     }
     assert not faults, f"{page.name} names {sorted(faults)}, which it does not make"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_of_the_repository_exist(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`(?:python )?((?:scripts|tests|wordvec_ca|kernels|eval|docs|\.github|\.ci)/[\w./-]+)", text
+    )
+    missing = {name for name in named if not (ROOT / name).exists()}
+    assert not missing, f"{page.name} names {sorted(missing)}"
