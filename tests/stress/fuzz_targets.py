@@ -11,37 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fuzz_seeds import (
-    SEPARATOR,
-    Files,
-    numbers_of_index,
-    seeds_of,
-    seeds_of_arrays,
-    seeds_of_caches,
-    seeds_of_checkpoints,
-    seeds_of_classifiers,
-    seeds_of_csv,
-    seeds_of_drop_ins,
-    seeds_of_dumps,
-    seeds_of_fasttext,
-    seeds_of_fits,
-    seeds_of_folders,
-    seeds_of_gensim,
-    seeds_of_json_lines,
-    seeds_of_models,
-    seeds_of_neighbours,
-    seeds_of_rare_models,
-    seeds_of_resamples,
-    seeds_of_runs,
-    seeds_of_search_indexes,
-    seeds_of_tables,
-    seeds_of_texts,
-    seeds_of_vocabularies,
-    seeds_of_word_lists,
-    seeds_of_zip_archives,
-    trainer_of_small_model,
-    vectors_of_sentences,
-)
+import fuzz_seeds as make
+from fuzz_seeds import Files
 
 
 @dataclass(frozen=True)
@@ -64,11 +35,11 @@ class Reader:
 
     def join(self, files: Files) -> bytes:
         """Return the files as one input."""
-        return SEPARATOR.join(files.get(name, b"") for name in self.names)
+        return make.SEPARATOR.join(files.get(name, b"") for name in self.names)
 
     def split(self, data: bytes) -> dict[str, bytes]:
         """Return the files of one input."""
-        parts = dict(zip(self.names, data.split(SEPARATOR, len(self.names) - 1), strict=False))
+        parts = dict(zip(self.names, data.split(make.SEPARATOR, len(self.names) - 1), strict=False))
         return {name: part for name, part in parts.items() if part or name == self.names[0]}
 
 
@@ -139,7 +110,7 @@ def checkpoint(folder: Path) -> None:
         with zipfile.ZipFile(place, "w") as archive:
             for path in members:
                 archive.write(path, path.name)
-    trainer = trainer_of_small_model()
+    trainer = make.trainer_of_small_model()
     trainer.restore(read_checkpoint(Storage(folder), "v", State.from_record, trainer.model.learnt))
 
 
@@ -182,7 +153,7 @@ def neighbours(folder: Path) -> None:
     """Open an approximate index, and search."""
     from wordvec_ca.vectors import ApproximateNeighbours
 
-    vectors = numbers_of_index()
+    vectors = make.numbers_of_index()
     ApproximateNeighbours.load(folder, vectors).nearest(vectors[3], 5)
 
 
@@ -190,7 +161,7 @@ def search_index(folder: Path) -> None:
     """Open a search index, and search."""
     from wordvec_ca.sentences import SearchIndex
 
-    found = SearchIndex.load(folder, vectors_of_sentences())
+    found = SearchIndex.load(folder, make.vectors_of_sentences())
     found.search("the wörd", 2)
 
 
@@ -251,7 +222,7 @@ def fit(folder: Path) -> None:
     if (folder / "reembedding.json").exists():
         with suppress(DataError):
             Reembedding.load(folder)
-    SentenceVectorizer.load(folder, vectors_of_sentences()).transform(["the wörd"])
+    SentenceVectorizer.load(folder, make.vectors_of_sentences()).transform(["the wörd"])
 
 
 def run(folder: Path) -> None:
@@ -306,33 +277,37 @@ FOLDER_FILES = (
 )
 
 READERS = {
-    "model": Reader(MODEL_FILES, model, seeds_of_models),
-    "word2vec": Reader(("v",), partial(vectors, form="word2vec"), partial(seeds_of, "word2vec")),
-    "glove": Reader(("v",), partial(vectors, form="glove"), partial(seeds_of, "glove", b". . 1 2\na 3 4\n")),
-    "word2vec-binary": Reader(
-        ("v",), partial(vectors, form="word2vec-binary"), partial(seeds_of, "word2vec-binary")
+    "model": Reader(MODEL_FILES, model, make.seeds_of_models),
+    "word2vec": Reader(("v",), partial(vectors, form="word2vec"), partial(make.seeds_of, "word2vec")),
+    "glove": Reader(
+        ("v",), partial(vectors, form="glove"), partial(make.seeds_of, "glove", b". . 1 2\na 3 4\n")
     ),
-    "fasttext": Reader(("v",), partial(vectors, form="fasttext"), seeds_of_fasttext),
-    "fasttext-classifier": Reader(("v",), classifier, seeds_of_classifiers),
-    "safetensors": Reader(("v",), partial(vectors, form="safetensors"), partial(seeds_of, "safetensors")),
-    "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), seeds_of_gensim),
-    "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, seeds_of_checkpoints),
-    "resamples": Reader(RESAMPLED_FILES, resampled, seeds_of_resamples),
-    "neighbours": Reader(("index.json", "lists.safetensors"), neighbours, seeds_of_neighbours),
-    "search-index": Reader(INDEX_FILES, search_index, seeds_of_search_indexes),
-    "cache": Reader(CACHE_FILES, cache, seeds_of_caches),
-    "dump": Reader(("v",), dump, seeds_of_dumps),
-    "json-lines": Reader(("v",), json_lines, seeds_of_json_lines),
-    "vocab": Reader(("v",), vocabulary, seeds_of_vocabularies),
-    "rare-model": Reader(RARE_MODEL_FILES, model, seeds_of_rare_models),
-    "drop-in": Reader(("v",), drop_in, seeds_of_drop_ins),
-    "table": Reader(("v.parquet",), table, seeds_of_tables),
-    "csv": Reader(("v.csv",), partial(vectors, name="v.csv"), seeds_of_csv),
-    "array": Reader(("v.npy", "v.words.txt"), partial(vectors, name="v.npy"), seeds_of_arrays),
-    "zip": Reader(("v.zip",), zip_archive, seeds_of_zip_archives),
-    "folder": Reader(FOLDER_FILES, folder_of_vectors, seeds_of_folders),
-    "text": Reader(("v", "v.csv", "v.tsv"), text, seeds_of_texts),
-    "word-lists": Reader(("v",), word_lists, seeds_of_word_lists),
-    "fit": Reader(FIT_FILES, fit, seeds_of_fits),
-    "run": Reader(("run.json", "run.toml"), run, seeds_of_runs),
+    "word2vec-binary": Reader(
+        ("v",), partial(vectors, form="word2vec-binary"), partial(make.seeds_of, "word2vec-binary")
+    ),
+    "fasttext": Reader(("v",), partial(vectors, form="fasttext"), make.seeds_of_fasttext),
+    "fasttext-classifier": Reader(("v",), classifier, make.seeds_of_classifiers),
+    "safetensors": Reader(
+        ("v",), partial(vectors, form="safetensors"), partial(make.seeds_of, "safetensors")
+    ),
+    "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), make.seeds_of_gensim),
+    "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, make.seeds_of_checkpoints),
+    "resamples": Reader(RESAMPLED_FILES, resampled, make.seeds_of_resamples),
+    "neighbours": Reader(("index.json", "lists.safetensors"), neighbours, make.seeds_of_neighbours),
+    "search-index": Reader(INDEX_FILES, search_index, make.seeds_of_search_indexes),
+    "cache": Reader(CACHE_FILES, cache, make.seeds_of_caches),
+    "dump": Reader(("v",), dump, make.seeds_of_dumps),
+    "json-lines": Reader(("v",), json_lines, make.seeds_of_json_lines),
+    "vocab": Reader(("v",), vocabulary, make.seeds_of_vocabularies),
+    "rare-model": Reader(RARE_MODEL_FILES, model, make.seeds_of_rare_models),
+    "drop-in": Reader(("v",), drop_in, make.seeds_of_drop_ins),
+    "table": Reader(("v.parquet",), table, make.seeds_of_tables),
+    "csv": Reader(("v.csv",), partial(vectors, name="v.csv"), make.seeds_of_csv),
+    "array": Reader(("v.npy", "v.words.txt"), partial(vectors, name="v.npy"), make.seeds_of_arrays),
+    "zip": Reader(("v.zip",), zip_archive, make.seeds_of_zip_archives),
+    "folder": Reader(FOLDER_FILES, folder_of_vectors, make.seeds_of_folders),
+    "text": Reader(("v", "v.csv", "v.tsv"), text, make.seeds_of_texts),
+    "word-lists": Reader(("v",), word_lists, make.seeds_of_word_lists),
+    "fit": Reader(FIT_FILES, fit, make.seeds_of_fits),
+    "run": Reader(("run.json", "run.toml"), run, make.seeds_of_runs),
 }

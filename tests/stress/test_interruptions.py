@@ -1,4 +1,4 @@
-"""Commands ended by kill -9 and by simulated power cuts; many more: ``kill_runs.py``."""
+"""Commands ended by kill -9 and by simulated power cuts; many more: ``kill_commands.py``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_power_cut_spoils_what_was_not_flushed_and_nothing_else(tmp_path: Path) 
 
 def interruptions(*options: str) -> None:
     """Run the script; it fails if anything is lost, corrupt or different."""
-    command = [sys.executable, str(Path(__file__).with_name("kill_runs.py")), *options]
+    command = [sys.executable, str(Path(__file__).with_name("kill_commands.py")), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
