@@ -25,6 +25,7 @@ from wordvec_ca.corpus import TextOptions, count_corpus
 from wordvec_ca.eval import Report
 from wordvec_ca.eval.data.sentence_sets import read_sentence_pairs
 from wordvec_ca.eval.tasks.sts import SimilaritySets, evaluate
+from wordvec_ca.sentences import reembed
 from wordvec_ca.vectors import KeyedVectors
 
 SETS = {
@@ -49,6 +50,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "ca-sem-sif, the default": {},
 }
 """The first is what the others are compared with."""
+
+ITERATIONS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 def protocols(folder: Path) -> Iterator[tuple[str, dict[str, SimilaritySets]]]:
@@ -91,6 +94,27 @@ def cells(report: Report) -> Iterator[str]:
         yield f"{value:.1f} ({low:.1f} to {high:.1f}){told}"
 
 
+def losses(vectors: KeyedVectors, folder: Path) -> str:
+    """Return the energy of eq. 17 for each training sentence, by the number of iterations (fig. 7a, 8a)."""
+    files = {**{year: f"stsb_by_year/{year}.train" for year in SETS}, "SICK": "sick/train"}
+    columns = []
+    for name in files.values():
+        pairs = read_sentence_pairs(folder / f"{name}.tsv")
+        sentences = [*pairs.first, *pairs.second]
+        energies = reembed(vectors, sentences, max_iter=max(ITERATIONS), scale=None).energies
+        columns.append([energies[n] / len(sentences) for n in ITERATIONS])
+    rows = [
+        [n, *(f"{loss:.3g}" for loss in row)]
+        for n, row in zip(ITERATIONS, zip(*columns, strict=True), strict=True)
+    ]
+    return "\n\n".join(
+        (
+            "Energy of eq. 17 for each training sentence, by the number of iterations (figures 7a and 8a).",
+            table(("iterations", *files), rows),
+        )
+    )
+
+
 def main() -> None:
     """Judge all methods and write the section."""
     asked = parser(__doc__, "casem-sts", data=True)
@@ -115,6 +139,8 @@ def main() -> None:
     print(body)
     name = options.name or options.vectors.name
     write_section(options.page, "Sentence similarity", name, body, time.perf_counter() - began)
+    loss = losses(vectors, data_files(options.data, "sentences")[0])
+    write_section(options.page, "Sentence similarity", f"losses: {name}", loss)
 
 
 if __name__ == "__main__":
