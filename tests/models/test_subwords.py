@@ -2,7 +2,7 @@
 
 import dataclasses
 import random
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from wordvec_ca.kernels import aligned_zeros, ngrams_numpy, noise_mass, noise_po
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, Subwords, TrainConfig
 from wordvec_ca.runs import continued_config, resume, train
 from wordvec_ca.tables import ngrams_of
-from wordvec_ca.training.composed_words import ComposedWords, block_tokens, shared_steps
+from wordvec_ca.training.composed_words import MEETINGS, ComposedWords, block_tokens, shared_steps
 from wordvec_ca.vectors import KeyedVectors
 
 WORDS = [
@@ -330,11 +330,24 @@ def test_several_workers_learn_as_well():
 
 def test_blocks_are_shorter_where_words_have_more_in_common():
     counts, keep = COUNTS, np.zeros(0, np.uint32)
-    steps = [shared_steps(subwords(min_n=n, max_n=n, ngram_min_count=1), counts, keep) for n in (1, 2, 3, 5)]
+    steps = [
+        shared_steps(subwords(min_n=n, max_n=n, ngram_min_count=1), counts, keep)[0] for n in (1, 2, 3, 5)
+    ]
     assert steps == sorted(steps, reverse=True)
     assert block_tokens(subwords(min_n=1, max_n=1), counts, keep) < block_tokens(
         subwords(min_n=5), counts, keep
     )
+
+
+def test_blocks_are_shorter_where_other_threads_write_the_same_rows():
+    """What all threads compute without seeing each other is as much as one thread may compute."""
+    words = ["".join(letters) for letters in product("abcdefghij", repeat=4)]
+    rare = np.full(len(words), 10)
+    made = Subwords(ResolvedConfig.of(TrainConfig(subwords=True, vector_size=5)), Vocab(words, rare))
+    keep = np.zeros(0, np.uint32)
+    other_words, _ = shared_steps(made, rare, keep)
+    for threads in (1, 2, 4, 8):
+        assert 100 < block_tokens(made, rare, keep, threads) <= MEETINGS / (threads * other_words)
 
 
 def test_a_run_that_diverges_says_so():

@@ -346,6 +346,7 @@ def test_how_many_replicas() -> None:
     assert found(64, n_tokens=10**9) == 16
     assert found(64, n_tokens=10**9, model="cbow-attn") == 4
     assert found(64, n_tokens=10**9, model="ssg") == 8
+    assert found(64, n_tokens=10**9, subwords=True) == 1, "merging rows of n-grams costs quality"
     assert found(64, n_tokens=10**12) == 16, "not beyond what was measured"
     with pytest.warns(UserWarning, match="32 replicas of cbow: more than 16 may learn less"):
         assert found(32, replicas=32) == 32

@@ -25,27 +25,36 @@ TOKENS_PER_PART = 500
 n-grams would repeat nearly the same step away from a shared negative."""
 
 MEETINGS = 24.0
-"""Largest mean number of other tokens in a block that share rows with a token, weighted by the share of
-common rows. The steps of these tokens are computed independently and summed. If the number is 60, the loss
-rises; if it is 180, training diverges.
+"""Largest mean number of other tokens whose steps a token does not see, weighted by the share of rows that
+they have in common: those of its block and of the blocks of other threads, all computed independently and
+summed. If the number is 60, the loss rises; if it is 180, training diverges.
 """
 
 
-def block_tokens(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32]) -> int:
-    """Return the number of tokens of a block."""
-    return int(min(LONGEST, max(SHORTEST, MEETINGS / max(shared_steps(subwords, counts, keep), 1e-12))))
+def block_tokens(
+    subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32], threads: int = 1
+) -> int:
+    """Return the number of tokens of a block; with more threads, whose blocks meet each other's, fewer."""
+    other_words, same_word = shared_steps(subwords, counts, keep)
+    # Within a block a word sees its own earlier steps, but not those that other threads take with it.
+    met = other_words + (threads - 1) * (other_words + same_word)
+    return int(min(LONGEST, max(SHORTEST, MEETINGS / max(met, 1e-12))))
 
 
-def shared_steps(subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32]) -> float:
-    """Return the mean share of its rows that a token has in common with a random other token."""
+def shared_steps(
+    subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32]
+) -> tuple[float, float]:
+    """Return the mean share of its rows that a token has in common with a random token of another word, and
+    the probability that two tokens are the same word.
+    """
     kept = counts.astype(np.float64)
-    if len(keep):
+    if len(keep):  # the thresholds of sub-sampling: a dropped token touches no rows
         kept *= keep / 2.0**32
     shares = kept / max(kept.sum(), 1.0)
     word_of = np.repeat(np.arange(len(counts)), np.diff(subwords.offsets))
     of_row = np.bincount(subwords.columns, shares[word_of], minlength=len(subwords.rows))
     taken = np.bincount(word_of, subwords.weights * (of_row[subwords.columns] - shares[word_of]))
-    return float(shares @ taken)
+    return float(shares @ taken), float(shares @ shares)
 
 
 class ComposedWords:

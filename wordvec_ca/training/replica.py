@@ -131,7 +131,7 @@ class Replica:
             self.chunk_tokens = min(self.chunk_tokens, chunk_tokens)
         shared_by = parts(n_tokens, config, self.chunk_tokens)
         if model.subwords is not None:
-            block = block_tokens(model.subwords, model.vocab.counts, self.keep)
+            block = block_tokens(model.subwords, model.vocab.counts, self.keep, self.threads)
             self.chunk_tokens = min(self.chunk_tokens, block)
             shared_by = max(1, min(shared_by, block // TOKENS_PER_PART))
         self.hyper["shared_by"] = shared_by
