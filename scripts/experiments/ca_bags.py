@@ -119,20 +119,17 @@ def experiment(
     report: Page, name: str, splits: dict[str, Split], steps: int, seeds: range, paper: dict[str, str]
 ) -> None:
     """Train all kinds on one data set and report them."""
-    import matplotlib.pyplot as plt
-
     counts = Counter(word for words in splits["train"][0] for word in words)
     index = {word: number for number, (word, _) in enumerate(counts.most_common())}
     sets = {key: Batches(split, index) for key, split in splits.items()}
     strength, linear_accuracy = linear(splits["train"], splits["dev"], splits["test"])
     kinds = ["average", "em_steps 0", "em_steps 100", "em_steps 1000"]
-    rows, curves = [], {}
+    rows = []
     for number, kind in enumerate(kinds):
         runs = [curve(kind, sets, len(index), steps, steps // 50, seed) for seed in seeds]
         at_best_dev = [run[run[:, 2].argmax(), 3] for run in runs]
         best_test = [run[:, 3].max() for run in runs]
         last = [run[-1] for run in runs]
-        curves[kind] = np.mean(runs, axis=0)
         rows.append(
             (
                 kind if kind == "average" else f"CA-BSFE, {kind}",
@@ -171,17 +168,6 @@ def experiment(
         "train at the end",
     ]
     report.table([*columns, "paper (test curve)"], rows)
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
-    for kind, values in curves.items():
-        axes[0].plot(values[:, 0], values[:, 3], label=kind)
-        axes[1].plot(values[:, 0], values[:, 1], label=kind)
-    axes[0].axhline(linear_accuracy, color="k", ls=":", label="linear bag of words")
-    axes[0].set_title(f"{name}: test accuracy")
-    axes[1].set_title("train accuracy")
-    for axis in axes:
-        axis.set_xlabel("step")
-    axes[0].legend(fontsize=7)
-    report.figure(figure, name.lower(), f"{name}: accuracy while training, mean of the seeds")
 
 
 def main() -> None:

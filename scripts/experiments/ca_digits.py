@@ -1,4 +1,4 @@
-"""CA-CNN against CNN on MNIST, with sigma-maps (Zeng 2019, section 4.6, fig. 17 and 18).
+"""CA-CNN against CNN on MNIST, (Zeng 2019, section 4.6, fig. 17).
 
 One convolution, a hidden layer of 128, ten classes; batches of 100. Two recipes: the paper's (Adagrad 0.01,
 no pooling), and a present-day one (max-pooling, dropout, Adam with a falling rate). The paper has no
@@ -73,17 +73,15 @@ def accuracy(network: nn.Module, images: Tensor, labels: Tensor) -> float:
     return 100 * right / len(images)
 
 
-def train(
-    network: Classifier, recipe: str, steps: int, seed: int, data: dict[str, Tensor], examples: Tensor | None
-) -> tuple[list[float], list[Tensor]]:
-    """Train one network; return its test accuracies, and the first and last sigma-maps of the examples."""
+def train(network: Classifier, recipe: str, steps: int, seed: int, data: dict[str, Tensor]) -> list[float]:
+    """Train one network; return its test accuracies."""
     falling = None
     optimizer: torch.optim.Optimizer = torch.optim.Adagrad(network.parameters(), lr=0.01)
     if recipe == "pooled":
         optimizer = torch.optim.Adam(network.parameters(), lr=0.001)
         falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, steps)
     generator = torch.Generator().manual_seed(seed)
-    history, maps = [], []
+    history = []
     order = torch.empty(0, dtype=torch.long)
     for step in range(1, steps + 1):
         if len(order) < 100:
@@ -96,15 +94,10 @@ def train(
             falling.step()
         if step % EVERY == 0 or step == steps:
             history.append(accuracy(network, data["x_test"], data["y_test"]))
-        if examples is not None and step in (EVERY, steps):
-            with torch.no_grad():
-                maps.append(network.conv.sigma_map(examples))  # type: ignore[operator]
-    return history, maps
+    return history
 
 
 def main() -> None:
-    import matplotlib.pyplot as plt
-
     options = parser(__doc__, "ca-digits", data=True, layers=True)
     options.add_argument("--steps", type=int, help="training steps [3000, pooled 6000; 10000 with --full]")
     options.add_argument("--seeds", type=int, help="number of seeds [1; 3 with --full]")
@@ -119,9 +112,6 @@ def main() -> None:
     shapes = [(k, d) for k in (4, 8, 16) for d in (4, 8, 16)] if arguments.full else [(8, 16)]
     report = Page(arguments.page, "CA-CNN: MNIST")
     rows: list[tuple[Any, ...]] = []
-    curves: dict[str, list[float]] = {}
-    maps: list[Tensor] = []
-    examples = torch.stack([data["x_test"][data["y_test"] == digit][0] for digit in range(10)])
     jobs = [("paper", shape, kind) for shape in shapes for kind in kinds]
     jobs += [("pooled", (8, 16), kind) for kind in kinds[1:]]
     for number, (recipe, (kernel, depth), kind) in enumerate(jobs):
@@ -130,12 +120,9 @@ def main() -> None:
             torch.manual_seed(seed)
             network = Classifier(kind, kernel, depth, *RECIPES[recipe])
             count = sum(p.numel() for p in network.parameters())
-            watched = (recipe, kind, kernel, depth, seed) == ("paper", "CA-CNN", 8, 16, seeds[0])
-            history, seen = train(network, recipe, steps[recipe], seed, data, examples if watched else None)
-            maps += seen
+            history = train(network, recipe, steps[recipe], seed, data)
             finals.append(history[-1])
             bests.append(max(history))
-            curves.setdefault(f"{recipe}: {kind}, {kernel}x{kernel}, {depth}", history)
         rows.append((recipe, kind, kernel, depth, f"{count:,}", interval(finals, 2), interval(bests, 2)))
         progress(number + 1, len(jobs), f"{recipe}: {kind}, {kernel}x{kernel}, {depth}: {rows[-1][5]} %")
     report.text(
@@ -145,27 +132,6 @@ def main() -> None:
         "below."
     )
     report.table(["recipe", "model", "kernel", "depth", "parameters", "at the end", "best"], rows)
-    figure, axis = plt.subplots(figsize=(6, 3))
-    for name, history in curves.items():
-        axis.plot(range(EVERY, EVERY * len(history) + 1, EVERY), history, label=name)
-    axis.axhline(99, color="k", ls=":")
-    axis.set_ylim(96, 99.6)
-    axis.set_xlabel("step")
-    axis.set_ylabel("test accuracy, %")
-    axis.legend(fontsize=6)
-    report.figure(figure, "accuracy", "MNIST: test accuracy while training")
-    if maps:
-        figure, axes = plt.subplots(3, 10, figsize=(10, 3.2))
-        for row, (images, title) in enumerate(
-            [(examples, "input"), (maps[0], f"χ, step {EVERY}"), (maps[-1], f"χ, step {steps['paper']:,}")]
-        ):
-            for column in range(10):
-                axis = axes[row, column]
-                axis.imshow(images[column, 0], cmap="gray", vmin=0, vmax=1)
-                axis.set_xticks([])
-                axis.set_yticks([])
-            axes[row, 0].set_ylabel(title, fontsize=7)
-        report.figure(figure, "sigma-maps", "σ-maps of the CA-CNN (8x8, depth 16): white is χ = 1")
     report.write()
 
 

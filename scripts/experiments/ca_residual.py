@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import extra  # noqa: F401
@@ -109,8 +108,6 @@ def run(digits: Digits, epochs: int, setting: Setting) -> dict[str, Any]:
 
 
 def main() -> None:
-    import matplotlib.pyplot as plt
-
     options = parser(__doc__, "ca-residual", log="ca-residual.jsonl", data=True, layers=True)
     options.add_argument("--size", type=int, choices=(14, 28), default=28, help="pixels")
     options.add_argument("--images", type=int, help="training images [6,000; 55,000 with --full]")
@@ -181,15 +178,6 @@ def main() -> None:
             if any(row):
                 every.append([kind, count, *row])
     report.table(["layers of", "number", *(f"{rate:g}" for rate in tried)], every)
-    figure, axis = plt.subplots(figsize=(5, 3))
-    for kind in kinds:
-        points = [(n, median(cells[kind, n][1])) for n in counts if (kind, n) in cells]
-        if points:
-            axis.semilogx(*zip(*points, strict=True), "o-", base=2, label=kind)
-    axis.set_xlabel("layers")
-    axis.set_ylabel("test accuracy of the median seed, %")
-    axis.legend(fontsize=7)
-    report.figure(figure, arguments.section or "depth", "Accuracy and depth")
     report.write()
 
 

@@ -110,8 +110,6 @@ def matched_size(cell: str, size: int, hidden: int) -> int:
 
 
 def main() -> None:
-    import matplotlib.pyplot as plt
-
     options = parser(__doc__, "ca-sequences", layers=True)
     options.add_argument("--seeds", type=int, default=100, help="number of seeds")
     arguments = options.parse_args()
@@ -128,7 +126,7 @@ def main() -> None:
     }
     sizes = [5, 10, 20, 100] if arguments.full else [5, 10, 20]
     cases = [(h, s, m) for h, s, m in itertools.product(sizes, settings, [False, True])]
-    rows, curves, wins, all_means = [], {}, {False: 0, True: 0}, []
+    rows, wins, all_means = [], {False: 0, True: 0}, []
     for number, (hidden, setting, matched) in enumerate(cases):
         optimizer, rates = settings[setting]
         cells, means, counts = [], {}, []
@@ -142,7 +140,7 @@ def main() -> None:
                     1
                 )
 
-            history = networks.train(loss, 100, optimizer, **rates)
+            networks.train(loss, 100, optimizer, **rates)
             with torch.no_grad():
                 probability = torch.sigmoid(networks(test_x))
             errors = (probability - test_y).abs().mean(1)
@@ -150,9 +148,6 @@ def main() -> None:
             means[name] = errors.mean().item()
             cells.append(f"{interval(errors.tolist(), 3)} [{100 * wrong:.0f} %]")
             counts.append(str(sum(p.numel() for p in CELLS[name](hidden, n).parameters())))
-            shown = list(CELLS)[:4]
-            if hidden == sizes[1] and setting == "Adagrad 0.1" and not matched and name in shown:
-                curves[name] = (history, errors)
         all_means.append(means)
         order = " < ".join(sorted(list(CELLS)[:3], key=means.__getitem__))
         wins[matched] += order == "CA-RNN < GRU < LSTM"
@@ -179,16 +174,6 @@ def main() -> None:
         "are far larger, so the layer starts it at 1. The paper says that a matrix in place of the vector "
         f"fails the test. Mean error over the settings: {means_over_settings}."
     )
-    figure, axes = plt.subplots(1, 2, figsize=(8, 2.8))
-    for name, (history, errors) in curves.items():
-        axes[0].plot(history.mean(1), label=name)
-        axes[1].hist(errors.numpy(), bins=20, range=(0, 1), histtype="step", label=name)
-    axes[0].set_xlabel("iteration")
-    axes[0].set_title("mean training loss")
-    axes[1].set_xlabel("|p - y| on the test sentences")
-    axes[1].set_title("seeds")
-    axes[0].legend()
-    report.figure(figure, "fit", f"Toy sequences, hidden size {sizes[1]}, Adagrad 0.1")
     report.write()
 
 

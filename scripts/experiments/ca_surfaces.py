@@ -36,8 +36,6 @@ def glorot(network: nn.Module) -> nn.Module:
 
 
 def xor(report: Page, seeds: range) -> None:
-    import matplotlib.pyplot as plt
-
     points = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
     heights = torch.tensor([[1.0], [1.0], [0.0], [0.0]])
     models = {
@@ -46,10 +44,10 @@ def xor(report: Page, seeds: range) -> None:
         "hidden layer of 2": lambda: nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)),
         "hidden layer of 3": lambda: nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)),
     }
-    trained, curves, rows = {}, {}, []
+    rows = []
     for number, (name, make) in enumerate(models.items()):
-        networks = trained[name] = Ensemble(make, seeds)
-        curves[name] = networks.train(lambda n=networks: square_error(n, points, heights), 5000, lr=0.1)
+        networks = Ensemble(make, seeds)
+        networks.train(lambda n=networks: square_error(n, points, heights), 5000, lr=0.1)
         final = square_error(networks, points, heights).detach()
         solved = f"{int((final < 1e-2).sum())}/{len(seeds)}"
         rows.append((name, networks.parameter_count(), f"{final.median():.4f}", f"{final.max():.4f}", solved))
@@ -60,33 +58,8 @@ def xor(report: Page, seeds: range) -> None:
     )
     report.table(["model", "parameters", "median MSE", "worst MSE", "below 0.01"], rows)
 
-    plane = grid(-0.5, 1.5, 41)
-    unit = trained["one CA-NN unit"]
-    with torch.no_grad():
-        chi = torch.sigmoid(plane @ unit.parameters["gate.weight"][0].T + unit.parameters["gate.bias"][0])
-        pictures = {
-            "one CA-NN unit": unit(plane)[0],
-            "its gate χ": chi,
-            "hidden layer of 3": trained["hidden layer of 3"](plane)[0],
-        }
-    figure, axes = plt.subplots(1, 4, figsize=(12, 2.8))
-    for name, curve in curves.items():
-        axes[0].loglog(range(1, 5001), curve.median(1).values, label=name)
-    axes[0].set_title("median squared error")
-    axes[0].set_xlabel("step")
-    axes[0].legend(fontsize=6)
-    for axis, (name, values) in zip(axes[1:], pictures.items(), strict=True):
-        image = values.reshape(41, 41).T.numpy()
-        shown = axis.imshow(image, origin="lower", extent=(-0.5, 1.5, -0.5, 1.5), cmap="viridis")
-        axis.scatter(*points.T, c=heights[:, 0], edgecolors="red", cmap="gray")
-        axis.set_title(name)
-        figure.colorbar(shown, ax=axis, shrink=0.8)
-    report.figure(figure, "xor", "XOR: training error, and the surfaces of the first seed")
-
 
 def smooth(report: Page, seeds: range) -> None:
-    import matplotlib.pyplot as plt
-
     points = grid(-2, 2, 81)
     heights = (points[:, :1] * torch.exp(-points.square().sum(1, keepdim=True))).clone()
     chosen = torch.stack([torch.from_numpy(np.random.default_rng(seed).permutation(6561)) for seed in seeds])
@@ -117,7 +90,7 @@ def smooth(report: Page, seeds: range) -> None:
         "Adagrad 0.1, accumulator 0.1": (torch.optim.Adagrad, {"lr": 0.1, "initial_accumulator_value": 0.1}),
         "Adam 0.1": (torch.optim.Adam, {"lr": 0.1}),
     }
-    rows, surfaces = [], {}
+    rows = []
     for number, (name, (make, paper)) in enumerate(models.items()):
         cells = []
         for setting, (optimizer, options) in settings.items():
@@ -130,8 +103,6 @@ def smooth(report: Page, seeds: range) -> None:
             )
             with torch.no_grad():
                 error = square_error(networks, points[test], heights[test], per_network=True)
-                if setting == "Adagrad 0.1":
-                    surfaces[name] = networks(points)[int(error.argsort()[len(seeds) // 2])]
             cells.append(f"{error.median():.4f} ({interval(error.tolist())})")
         rows.append((name, networks.parameter_count(), *cells, paper))
         progress(number + 1, len(models), f"smooth surface, {name}: {cells[0]}")
@@ -143,18 +114,6 @@ def smooth(report: Page, seeds: range) -> None:
         "biases, and its Adagrad starts its accumulator at 0.1, PyTorch's at 0."
     )
     report.table(["model", "parameters", *settings, "paper"], rows)
-    figure, axes = plt.subplots(1, 5, figsize=(14, 2.6))
-    for axis, (name, values) in zip(axes, {"the surface": heights, **surfaces}.items(), strict=True):
-        axis.imshow(
-            values.reshape(81, 81).T.numpy(),
-            origin="lower",
-            extent=(-2, 2, -2, 2),
-            vmin=-0.45,
-            vmax=0.45,
-            cmap="coolwarm",
-        )
-        axis.set_title(name, fontsize=8)
-    report.figure(figure, "smooth", "The smooth surface and its fits (the seed of median error)")
 
 
 def main() -> None:

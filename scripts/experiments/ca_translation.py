@@ -254,8 +254,6 @@ def train(
 
 
 def main() -> None:
-    import matplotlib.pyplot as plt
-
     try:
         import sacrebleu  # noqa: F401
     except ImportError:
@@ -292,7 +290,7 @@ def main() -> None:
         return {"held_out": -losses[-1], "losses": losses, "scores": evaluate(network, english, german)}
 
     report = Page(arguments.page, "CA-ATT and CA-RNN: translation", arguments.section)
-    rows, curves = [], {}
+    rows = []
     columns = ["top-1", "top-5", "top-10", "top-100", "perplexity", "tf-BLEU", "BLEU"]
     for cell, attention in JOBS:
         with torch.device("meta"):
@@ -308,7 +306,6 @@ def main() -> None:
         rate, runs = outcome
         figures = [interval([one["scores"][name] for one in runs], 1) for name in columns]
         rows.append((cell, attention, f"{sizes[cell, attention]:,}", f"{rate:g}", len(runs), *figures))
-        curves[f"{cell}, {attention}"] = np.mean([one["losses"] for one in runs], axis=0)
     if not rows:
         sys.exit("No row is finished: give the command again, with more --minutes or another --only.")
     report.text(
@@ -321,13 +318,6 @@ def main() -> None:
         "GRU in top-k accuracy and tf-BLEU. " + trials.summary()
     )
     report.table(["cell", "attention", "recurrent and attention parameters", "rate", "seeds", *columns], rows)
-    figure, axis = plt.subplots(figsize=(6, 3))
-    for name, values in curves.items():
-        axis.plot(range(1, epochs + 1), values, "o-", ms=3, label=name)
-    axis.set_xlabel("epoch")
-    axis.set_ylabel("loss of a word, nats")
-    axis.legend(fontsize=6)
-    report.figure(figure, arguments.section or "loss", "Loss on the training pairs held out")
     report.write()
 
 

@@ -26,8 +26,6 @@ from wordvec_ca import TrainConfig, train
 from wordvec_ca.nn import ContextualizerClassifier
 from wordvec_ca.vectors import KeyedVectors
 
-Scores = dict[str, list[float]]
-
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return texts and labels of a file of lines "label TAB text"."""
@@ -98,12 +96,8 @@ def redrawn_predictions(model: ContextualizerClassifier, texts: np.ndarray) -> n
     return predictions
 
 
-def publish(
-    report: Page, rows: list[tuple[str, ...]], shown: Scores, models: int, options: Any, sentences: int
-) -> None:
+def publish(report: Page, rows: list[tuple[str, ...]], models: int, options: Any, sentences: int) -> None:
     """Write the results so far, so that a run that is stopped keeps the models that it has finished."""
-    import matplotlib.pyplot as plt
-
     report.parts.clear()
     report.text(
         "Accuracy in %, mean ± 95 % interval over five folds (the folds share training data: the interval "
@@ -116,16 +110,6 @@ def publish(
         "“De-duplicated”: without texts that repeat another's words."
     )
     report.table(["set", "model", "accuracy", "context redrawn", "de-duplicated", "paper"], rows)
-    figure, axis = plt.subplots(figsize=(7, 0.28 * len(rows) + 0.8))
-    places = np.arange(len(rows))[::-1]
-    for place, row, scores in zip(places, rows, shown.values(), strict=True):
-        axis.plot(100 * np.array(scores), [place] * len(scores), "o", color="tab:blue", ms=4, alpha=0.6)
-        if row[5]:
-            axis.plot(float(row[5]), place, "|", color="tab:red", ms=12, mew=2)
-    axis.set_yticks(places, list(shown), fontsize=7)
-    axis.set_xlabel("accuracy, %: five folds (dots) and the paper (bar)")
-    report.figure(figure, options.section or "folds", "Accuracy of each fold, and the paper's mean")
-    plt.close(figure)
     if len(rows) < models:
         report.text(f"Unfinished: {len(rows)} of {models} models.")
     report.write(len(rows) == models)
@@ -202,7 +186,7 @@ def main() -> None:
         contextualizer(k, False, "random", few)
     jobs = [job for job in jobs if re.search(arguments.only, job[1])]
     sets = {"MR": read(mr), "SUBJ": read(subj)}
-    rows, shown = [], {}
+    rows = []
     for number, (data, name, model, target, folds, twice) in enumerate(jobs):
         texts, labels = sets[data]
         scores, redrawn = cross_validate(model, texts, labels, arguments.seed, folds)
@@ -214,8 +198,7 @@ def main() -> None:
             )
         accuracy = interval(scores, 1, 100) + (" (one fold)" if folds == 1 else "")
         rows.append((data, name, accuracy, redrawn, again, target))
-        shown[f"{data}, {name}"] = scores
-        publish(report, rows, shown, len(jobs), arguments, len(sets["MR"][0]))
+        publish(report, rows, len(jobs), arguments, len(sets["MR"][0]))
         progress(number + 1, len(jobs), f"{data}, {name}: {accuracy} (paper {target or '-'})")
 
 
