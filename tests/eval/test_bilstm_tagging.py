@@ -22,6 +22,7 @@ def parity(n_sentences, seed):
     return TaggedCorpus("parity", sentences, tags, [""] * n_sentences)
 
 
+@pytest.mark.slow
 def test_the_tagger_reads_the_whole_sentence():
     pytest.importorskip("torch", reason="needs torch: pip install 'wordvec-ca[torch]'")
     kv = KeyedVectors(["a", "b"], np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32))

@@ -81,11 +81,6 @@ def test_a_few_interruptions_of_training_and_power_cuts() -> None:
     interruptions("--tokens", "30000", "--kills", "3", "--cuts", "5", "--only", "training, 1 worker")
 
 
-def test_a_few_kills_of_each_command() -> None:
-    # without the map, which takes seconds each time: the slow test has it
-    interruptions("--tokens", "10000", "--kills", "1", "--cuts", "0", "--without", "map")
-
-
 @pytest.mark.slow
 def test_interruptions_of_every_command() -> None:
     interruptions(

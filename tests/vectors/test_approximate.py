@@ -7,10 +7,9 @@ import json
 import pickle
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -303,37 +302,33 @@ def test_each_figure_of_a_record_is_checked(
         ApproximateNeighbours.load(place, vectors.vectors)
 
 
-def cawv(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "wordvec_ca", *arguments], cwd=folder, capture_output=True, text=True
-    )
-
-
-def test_commands_use_the_index_and_print_its_recall(vectors: KeyedVectors, tmp_path: Path) -> None:
+def test_commands_use_the_index_and_print_its_recall(
+    vectors: KeyedVectors, tmp_path: Path, command: Any
+) -> None:
     rows = np.delete(vectors.vectors, [7, 8], axis=0)
     KeyedVectors([f"w{i}" for i in range(len(rows))], rows).save(tmp_path / "v.bin")
-    missing = cawv(tmp_path, "nn", "v.bin", "w5", "--approximate")
-    assert missing.returncode == 1
-    assert "cawv index v.bin" in missing.stderr
-    missing = cawv(tmp_path, "nn", "v.bin", "w5", "--index", "i")
-    assert "there is no index 'i': make it with cawv index v.bin -o i" in missing.stderr
-    made = cawv(tmp_path, "index", "v.bin", "--json")
-    assert made.returncode == 0, made.stderr
-    assert json.loads(made.stdout)["share"] > 0.98
-    exact = cawv(tmp_path, "nn", "v.bin", "w5", "--json")
-    approximate = cawv(tmp_path, "nn", "v.bin", "w5", "--json", "--approximate")
-    ours, theirs = (json.loads(run.stdout)["neighbours"] for run in (exact, approximate))
+    missing = command("nn", "v.bin", "w5", "--approximate")
+    assert missing.code == 1
+    assert "cawv index v.bin" in missing.err
+    missing = command("nn", "v.bin", "w5", "--index", "i")
+    assert "there is no index 'i': make it with cawv index v.bin -o i" in missing.err
+    made = command("index", "v.bin", "--json")
+    assert made.code == 0, made.err
+    assert made.json["share"] > 0.98
+    exact = command("nn", "v.bin", "w5", "--json")
+    approximate = command("nn", "v.bin", "w5", "--json", "--approximate")
+    ours, theirs = (run.json["neighbours"] for run in (exact, approximate))
     assert len({entry["word"] for entry in ours} & {entry["word"] for entry in theirs}) >= 9
 
     (tmp_path / "text.txt").write_text("".join(f"w{i} w{i + 60}\n" for i in range(500)))
     options = ("search", "v.bin", "text.txt", "w5 w65", "--json", "-q")
-    exact = cawv(tmp_path, *options)
-    assert exact.returncode == 0, exact.stderr
-    made = cawv(tmp_path, "index", "text.txt.cawv-index")
-    assert "recall of the 10 nearest" in made.stdout, made.stderr
-    approximate = cawv(tmp_path, *options, "--approximate")
-    assert approximate.returncode == 0, approximate.stderr
-    assert json.loads(approximate.stdout)["hits"][0] == json.loads(exact.stdout)["hits"][0]
+    exact = command(*options)
+    assert exact.code == 0, exact.err
+    made = command("index", "text.txt.cawv-index")
+    assert "recall of the 10 nearest" in made.out, made.err
+    approximate = command(*options, "--approximate")
+    assert approximate.code == 0, approximate.err
+    assert approximate.json["hits"][0] == exact.json["hits"][0]
 
 
 def test_many_vectors_get_the_offer(
