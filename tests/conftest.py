@@ -33,6 +33,13 @@ class Outcome(NamedTuple):
     out: str
     err: str
 
+    def says(self, code: int, *words: str) -> Outcome:
+        """Check the exit code, and that the messages have these words."""
+        assert self.code == code, self.err
+        for word in words:
+            assert word in self.err, (word, self.err)
+        return self
+
     @property
     def json(self) -> Any:
         """The command's output, as JSON."""

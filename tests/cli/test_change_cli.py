@@ -75,20 +75,18 @@ def test_texts_that_cannot_be_compared_are_refused(command, texts) -> None:
     outcome = command("change", texts[0], "other.txt", "--no-lowercase", *SMALL)
     assert (outcome.code, "only 0 words occur often enough" in outcome.err) == (1, True)
     assert command("train", texts[0], "-d", "12", "--epochs", "1", "-o", "m.model", "-q").code == 0
-    outcome = command("change", "m.model", texts[1])
-    assert outcome.code == 1
-    assert "give the text that it was trained on, or models only" in outcome.err
+    outcome = command("change", "m.model", texts[1]).says(
+        1, "give the text that it was trained on, or models only"
+    )
     outcome = command("change", "m.model", "m.model", "-n", "1")
     assert "with different seeds differ, too" in outcome.err
-    outcome = command("change", texts[0], texts[0], *SMALL, "-q")
-    assert outcome.code == 0
-    assert "the texts have the same lines" in outcome.err
+    outcome = command("change", texts[0], texts[0], *SMALL, "-q").says(0, "the texts have the same lines")
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**64])
 @pytest.mark.parametrize("name", ["change", "train"])
 def test_a_seed_that_cannot_be_is_named_as_it_was_given(command, texts, name: str, seed: int) -> None:
     given = [*texts, *SMALL] if name == "change" else [texts[0], "-o", "m"]
-    done = command(name, *given, "--seed", seed)
-    assert done.code == 2
-    assert f"--seed is {seed}; it must be a whole number from 0 to 9,223,372,036,854,775,807" in done.err
+    command(name, *given, "--seed", seed).says(
+        2, f"--seed is {seed}; it must be a whole number from 0 to 9,223,372,036,854,775,807"
+    )

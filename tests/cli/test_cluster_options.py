@@ -16,15 +16,11 @@ import pytest
 )
 def test_wrong_usage_is_told_at_once(command, tmp_path, arguments, message) -> None:
     (tmp_path / "text.txt").write_text("a b c\n")
-    outcome = command("train", "text.txt", *arguments)
-    assert outcome.code == 2
-    assert message in outcome.err
+    command("train", "text.txt", *arguments).says(2, message)
 
 
 def test_standard_input_is_refused(command) -> None:
-    outcome = command("train", "-", "--cluster", "local", "-o", "model")
-    assert outcome.code == 1
-    assert "read only once" in outcome.err
+    command("train", "-", "--cluster", "local", "-o", "model").says(1, "read only once")
 
 
 def test_there_is_nothing_to_resume(command) -> None:
@@ -44,12 +40,8 @@ def test_there_is_nothing_to_resume(command) -> None:
 def test_a_resumed_run_goes_on_as_it_began(command, tmp_path, arguments, message) -> None:
     (tmp_path / "model.run").mkdir()
     (tmp_path / "model.run" / "cluster.json").write_text("{}")
-    outcome = command("train", "--resume", "model", *arguments)
-    assert outcome.code == 2
-    assert message in outcome.err
+    command("train", "--resume", "model", *arguments).says(2, message)
 
 
 def test_a_resumed_run_of_one_machine_has_no_cluster(command) -> None:
-    outcome = command("train", "--resume", "model", "--cluster", "local")
-    assert outcome.code == 2
-    assert "--cluster is for runs on a cluster" in outcome.err
+    command("train", "--resume", "model", "--cluster", "local").says(2, "--cluster is for runs on a cluster")

@@ -65,9 +65,9 @@ def test_texts_are_inferred(command: Command, subj: Path) -> None:
         == 2
     )
     KeyedVectors.load(subj / "attn").save("v.safetensors")
-    refused = command("embed", "v.safetensors", subj / "text.txt", "-o", "x.npy", "--method", "infer")
-    assert refused.code == 2
-    assert "models of documents" in refused.err
+    command("embed", "v.safetensors", subj / "text.txt", "-o", "x.npy", "--method", "infer").says(
+        2, "models of documents"
+    )
 
 
 def test_search_infers_the_query(command: Command, subj: Path) -> None:
@@ -216,14 +216,12 @@ def test_one_document_and_one_tag_for_all(command: Command) -> None:
         {"tag": {}, "text": "x"},
     ):
         Path("bad.jsonl").write_text(json.dumps(bad) + "\n")
-        outcome = command(
-            "train", "bad.jsonl", "-o", "bad", "--field", "text", "--tag-field", "tag", *options
+        command("train", "bad.jsonl", "-o", "bad", "--field", "text", "--tag-field", "tag", *options).says(
+            1, "tag"
         )
-        assert outcome.code == 1
-        assert "tag" in outcome.err
     Path("both.jsonl").write_text('{"tag": 7, "text": "a b"}\n{"tag": "7", "text": "b a"}\n')
-    outcome = command("train", "both.jsonl", "-o", "both", "--field", "text", "--tag-field", "tag", *options)
-    assert outcome.code == 1
-    assert "as a number and as the text '7'" in outcome.err
+    command("train", "both.jsonl", "-o", "both", "--field", "text", "--tag-field", "tag", *options).says(
+        1, "as a number and as the text '7'"
+    )
     Path("none.txt").write_text("\n\n\n")
     assert command("train", "none.txt", "-o", "none", *options).code == 1

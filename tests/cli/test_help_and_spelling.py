@@ -79,9 +79,7 @@ def test_a_sum_is_one_argument_with_spaces_or_without(command, vectors_of) -> No
         "word": "man", "sign": -1,
     }  # fmt: skip
     assert "put it in quotes" in command("nn", "v.safetensors", "king", "-", "man", "+", "woman").err
-    outcome = command("nn", "v.safetensors", "king-man")
-    assert outcome.code == 1
-    assert "put spaces around the sign: 'king - man'" in outcome.err
+    command("nn", "v.safetensors", "king-man").says(1, "put spaces around the sign: 'king - man'")
 
 
 def complete(words: str) -> list[str]:

@@ -43,10 +43,9 @@ def test_from_the_log_to_the_shelf(command: Callable[..., Any]) -> None:
     Path("log.csv").write_text("\n".join(["time,session,item", *rng.permutation(rows)]) + "\n")
     log = ("--group-by", "session", "--order-by", "time", "--field", "item", "--test-last", "1d")
     options = ("--for", "items", "--workers", 1, "--vector-size", 20)
-    trained = command("train", "log.csv", *options, *log, "-o", "m")
-    assert trained.code == 0
-    assert "100 sessions held out" in trained.err
-    assert "recommend m" in trained.err
+    trained = command("train", "log.csv", *options, *log, "-o", "m").says(
+        0, "100 sessions held out", "recommend m"
+    )
     assert "hit-rate@10" in trained.out
     assert "co-occurrence" in trained.out
 

@@ -35,9 +35,7 @@ def test_commands_read_a_model_in_each_form(command: Callable[..., Any], model: 
     assert KeyedVectors.load("v.txt").vector_size == 16
     assert command("analogy", model, "alpha1", "beta1", "alpha2", "--vectors", "output").code == 0
     assert command("index", model, "--vectors", "sum", "--queries", 5, "-o", "i").code == 0
-    wrong = command("nn", "v.txt", "alpha1", "--vectors", "input")
-    assert wrong.code == 1
-    assert "only a model directory gives others" in wrong.err
+    command("nn", "v.txt", "alpha1", "--vectors", "input").says(1, "only a model directory gives others")
     assert command("nn", model, "alpha1", "--vectors", "halves").code == 2
 
 
@@ -47,9 +45,7 @@ def test_files_of_fasttext_hold_input_rows(command: Callable[..., Any], model: P
     vectors = KeyedVectors.load(model, vectors="input")
     written = KeyedVectors.load("m.bin")
     np.testing.assert_allclose(written["alpha3"], vectors["alpha3"], atol=1e-5)
-    refused = command("export", model, "-o", "n.bin", "-f", "fasttext", "--vectors", "both")
-    assert refused.code == 1
-    assert "--vectors input" in refused.err
+    command("export", model, "-o", "n.bin", "-f", "fasttext", "--vectors", "both").says(1, "--vectors input")
 
 
 def test_publish(command: Callable[..., Any], model: Path) -> None:

@@ -251,6 +251,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "compare": ((MODEL, OTHER, "--similarity", "some-pairs-of-words.tsv"),),
     "nn": ((MODEL, "w1", LONG), (MODEL, f"w1 - {LONG} + w2"), (MODEL, "unheard-of")),
     "analogy": ((MODEL, "w1", "w2", LONG),),
+    "recommend": ((MODEL, "--basket", f"w1,{LONG}"),),
     "attention": ((MODEL, f"w1 w2 {LONG} walking talking", "--target", "w2"),),
     "axis": ((MODEL, OTHER, "w1:w2", f"w3:{LONG}", "--words", "walking,talking,w4"),),
     "association": ((MODEL, "--targets", "a", "b", "--attributes", "x", "y", "--random-lists", "39"),),

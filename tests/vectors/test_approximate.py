@@ -307,9 +307,7 @@ def test_commands_use_the_index_and_print_its_recall(
 ) -> None:
     rows = np.delete(vectors.vectors, [7, 8], axis=0)
     KeyedVectors([f"w{i}" for i in range(len(rows))], rows).save(tmp_path / "v.bin")
-    missing = command("nn", "v.bin", "w5", "--approximate")
-    assert missing.code == 1
-    assert "cawv index v.bin" in missing.err
+    missing = command("nn", "v.bin", "w5", "--approximate").says(1, "cawv index v.bin")
     missing = command("nn", "v.bin", "w5", "--index", "i")
     assert "there is no index 'i': make it with cawv index v.bin -o i" in missing.err
     made = command("index", "v.bin", "--json")
