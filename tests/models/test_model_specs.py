@@ -45,6 +45,9 @@ def test_defaults_follow_from_the_table() -> None:
         assert config.shrink_windows is not spec.knows_places
         assert config.alpha == spec.default_alpha("exact")
         assert config.sharing() == (spec.shared_by or 1)
+    summing = ResolvedConfig.of(TrainConfig(cbow_mean=False))
+    assert summing.alpha == ResolvedConfig.of(TrainConfig(cbow_update="word2vec")).alpha
+    assert summing.alpha_warning() is None
     assert defaults_by_model(lambda spec: spec.window) == "5; 20 for cbow-attn; 10 for pv-dm-attn"
     assert models_with("pairwise") == ("skipgram", "ssg", "pv-dbow")
 

@@ -14,7 +14,7 @@ from wordvec_ca.kernels import aligned_zeros, ngrams_numpy, noise_mass, noise_po
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, Subwords, TrainConfig
 from wordvec_ca.runs import continued_config, resume, train
 from wordvec_ca.tables import ngrams_of
-from wordvec_ca.training.composed_words import MEETINGS, ComposedWords, block_tokens, shared_steps
+from wordvec_ca.training.composed_words import MEETINGS, SHORTEST, ComposedWords, blocks_at_once, shared_steps
 from wordvec_ca.vectors import KeyedVectors
 
 WORDS = [
@@ -334,7 +334,7 @@ def test_blocks_are_shorter_where_words_have_more_in_common():
         shared_steps(subwords(min_n=n, max_n=n, ngram_min_count=1), counts, keep)[0] for n in (1, 2, 3, 5)
     ]
     assert steps == sorted(steps, reverse=True)
-    assert block_tokens(subwords(min_n=1, max_n=1), counts, keep) < block_tokens(
+    assert blocks_at_once(subwords(min_n=1, max_n=1), counts, keep) < blocks_at_once(
         subwords(min_n=5), counts, keep
     )
 
@@ -347,7 +347,28 @@ def test_blocks_are_shorter_where_other_threads_write_the_same_rows():
     keep = np.zeros(0, np.uint32)
     other_words, _ = shared_steps(made, rare, keep)
     for threads in (1, 2, 4, 8):
-        assert 100 < block_tokens(made, rare, keep, threads) <= MEETINGS / (threads * other_words)
+        blocks, tokens = blocks_at_once(made, rare, keep, threads)
+        assert blocks == threads
+        assert SHORTEST < tokens <= MEETINGS / (threads * other_words)
+
+
+def test_threads_wait_where_words_have_most_rows_in_common():
+    alike = subwords(min_n=1, max_n=1, ngram_min_count=1), COUNTS, np.zeros(0, np.uint32)
+    assert blocks_at_once(*alike, 32) == blocks_at_once(*alike, 1) == (1, SHORTEST)
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_a_long_line_is_trained_in_several_blocks(threads, monkeypatch):
+    """Lines of any length leave the blocks as long as threads allow, and every token is trained."""
+    met = []
+    compose = ComposedWords.compose
+    monkeypatch.setattr(
+        ComposedWords, "compose", lambda made, part: (met.append(len(part)), compose(made, part))
+    )
+    line = [word for words in text(2000) for word in words][:9_000]
+    made = train([line] * 2, options(workers=threads, epochs=1), progress=False)
+    assert sum(met) == 18_002
+    assert max(met) < 2 * made.record["kernel"]["block_tokens"]
 
 
 def test_a_run_that_diverges_says_so():

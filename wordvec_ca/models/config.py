@@ -213,7 +213,7 @@ class ResolvedConfig(TrainConfig):
         if isinstance(config, ResolvedConfig):
             return config
         given = {name: value for name, value in config.as_dict().items() if value is not None}
-        alpha = config.spec.default_alpha(config.cbow_update)
+        alpha = config.spec.default_alpha(config.cbow_update, config.cbow_mean)
         usual = {
             "window": config.spec.window,
             "shrink_windows": not config.spec.knows_places
@@ -251,7 +251,7 @@ class ResolvedConfig(TrainConfig):
 
     def alpha_warning(self) -> OptionWarning | None:
         """Return a warning if the learning rate is one that suits word2vec's larger step, else None."""
-        exact = self.spec.averages and self.cbow_update == "exact"
+        exact = self.spec.averages and self.cbow_update == "exact" and self.cbow_mean
         if not (exact and self.contexts() > 3 and 0 < self.alpha <= 0.05):
             return None
         return OptionWarning(

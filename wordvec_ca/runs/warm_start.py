@@ -89,8 +89,8 @@ def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, An
 
     Attention has no warm-up unless the changes set one. Options that belong to one corpus or machine
     (``field``, ``count_memory``, ``workers``) or to one run (``resamples``, ``anchored``) are not inherited.
-    Learning rates are not inherited if ``cbow_update`` changes, nor is ``shared_by`` if the model or
-    ``negatives`` changes.
+    Learning rates are not inherited if ``cbow_update`` or ``cbow_mean`` changes, nor is ``shared_by`` if the
+    model or ``negatives`` changes.
     """
     former = former_config(directory)
 

@@ -133,9 +133,12 @@ class ModelSpec:
         """Return how many times longer than an input row an output row is, given the tags of a document."""
         return 2 * window + tags * self.documents if self.outputs == "wide" else 1
 
-    def default_alpha(self, cbow_update: str) -> float:
-        """Return the default learning rate at the start, which depends on the step (``cbow_update``)."""
-        return EXACT_ALPHA if self.averages and cbow_update == "exact" else self.alpha
+    def default_alpha(self, cbow_update: str, cbow_mean: bool = True) -> float:
+        """Return the default learning rate at the start, which depends on the step (``cbow_update``).
+
+        In a sum of rows each row takes the whole gradient, as in word2vec's step: no rate for an n-th part.
+        """
+        return EXACT_ALPHA if self.averages and cbow_update == "exact" and cbow_mean else self.alpha
 
 
 SPECS = (

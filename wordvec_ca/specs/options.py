@@ -336,8 +336,8 @@ class TrainFields(TextFields):
     alpha: float | None = _learning(None, "Learning rate at the start.",
         "The exact step of {cbow_update} has a higher one.", flags=("--lr",),
         usual=f"{defaults_by_model(lambda spec: spec.default_alpha('exact'))}; with {{cbow_update}} word2vec "
-        f"{defaults_by_model(lambda spec: spec.alpha if spec.averages else None)}",
-        limits=(0, 100), resume="change alone", renewed_by=("cbow_update",))
+        f"or a sum of rows {defaults_by_model(lambda spec: spec.alpha if spec.averages else None)}",
+        limits=(0, 100), resume="change alone", renewed_by=("cbow_update", "cbow_mean"))
     min_alpha: float = _learning(1e-4, "Learning rate at the end.",
         "It falls linearly with the position in the text.", limits=(0, 100), resume="change alone")
     sample: float = _learning(1e-3,
@@ -381,7 +381,7 @@ class TrainFields(TextFields):
         "cbow-attn: logits by word and place, by place, or by word.", trait="attends", shapes="always")
     attention_alpha: float | None = _attention(None, "cbow-attn: learning rate of the logits.",
         usual="as {alpha}", limits=(0, 100), trait="attends", resume="change alone",
-        renewed_by=("cbow_update",))
+        renewed_by=("cbow_update", "cbow_mean"))
     attention_warmup: float = _attention(0.1, "cbow-attn: share of the run before the logits learn.",
         "Without it attention can lock onto what is easy to learn first and never leave.",
         limits=(0, 1), trait="attends", continued=0.0)

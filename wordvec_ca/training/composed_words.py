@@ -18,7 +18,7 @@ LONGEST = 8_000
 """Largest number of tokens of a block. Longer blocks read fewer rows per token, but that saves little."""
 
 SHORTEST = 100
-"""Smallest number of tokens of a block."""
+"""Smallest number of tokens of a block: one or two lines, as a block that cuts lines cuts windows."""
 
 TOKENS_PER_PART = 500
 """Smallest number of tokens of a block for each prediction that shares negatives: words with many common
@@ -31,14 +31,19 @@ summed. If the number is 60, the loss rises; if it is 180, training diverges.
 """
 
 
-def block_tokens(
+def blocks_at_once(
     subwords: Subwords, counts: NDArray[np.int64], keep: NDArray[np.uint32], threads: int = 1
-) -> int:
-    """Return the number of tokens of a block; with more threads, whose blocks meet each other's, fewer."""
+) -> tuple[int, int]:
+    """Return how many blocks threads may train at the same time, and the number of tokens of a block; the
+    blocks of more threads, which meet each other, are shorter.
+    """
     other_words, same_word = shared_steps(subwords, counts, keep)
     # Within a block a word sees its own earlier steps, but not those that other threads take with it.
-    met = other_words + (threads - 1) * (other_words + same_word)
-    return int(min(LONGEST, max(SHORTEST, MEETINGS / max(met, 1e-12))))
+    met_by_each = max(other_words + same_word, 1e-12)
+    # If words have so much in common that the shortest blocks of all threads would meet too often, some wait.
+    blocks = min(threads, max(1, int((MEETINGS / SHORTEST + same_word) / met_by_each)))
+    met = max(blocks * met_by_each - same_word, 1e-12)
+    return blocks, int(min(LONGEST, max(SHORTEST, MEETINGS / met)))
 
 
 def shared_steps(

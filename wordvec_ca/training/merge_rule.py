@@ -48,7 +48,7 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
         inputs, outputs = contexts * kept, contexts * (kept + noise)
     else:
         inputs = contexts * kept
-        if config.spec.averages and config.cbow_update == "exact":
+        if config.spec.averages and (config.cbow_update == "exact") == config.cbow_mean:
             inputs = kept.copy()  # each of n words in a window moves by 1 / n of the step
         outputs = kept + noise
     if config.spec.pairwise:

@@ -21,7 +21,7 @@ from wordvec_ca.corpus import DocumentLines
 from wordvec_ca.kernels import STATS, add_delta, aligned_zeros, delta_of, sum_of_deltas
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunks, chunk_size, parts
-from wordvec_ca.training.composed_words import TOKENS_PER_PART, ComposedWords, block_tokens
+from wordvec_ca.training.composed_words import TOKENS_PER_PART, ComposedWords, blocks_at_once
 from wordvec_ca.training.negatives import Negatives
 from wordvec_ca.training.private_rows import private_rows
 from wordvec_ca.training.row_rates import SMALL_CHUNK, RowRates
@@ -131,7 +131,8 @@ class Replica:
             self.chunk_tokens = min(self.chunk_tokens, chunk_tokens)
         shared_by = parts(n_tokens, config, self.chunk_tokens)
         if model.subwords is not None:
-            block = block_tokens(model.subwords, model.vocab.counts, self.keep, self.threads)
+            at_once, block = blocks_at_once(model.subwords, model.vocab.counts, self.keep, self.threads)
+            self._turns = threading.Semaphore(at_once)
             self.chunk_tokens = min(self.chunk_tokens, block)
             shared_by = max(1, min(shared_by, block // TOKENS_PER_PART))
         self.hyper["shared_by"] = shared_by
@@ -187,8 +188,6 @@ class Replica:
         start: int = 0,
     ) -> None:
         """Train consecutive whole lines, in the thread of ``worker``."""
-        worker.hyper["alpha_begin"] = self.rate * self.schedule.alpha(position)
-        worker.hyper["alpha_end"] = self.rate * self.schedule.alpha(position + len(tokens))
         if self.config.spec.attends:
             worker.hyper["attention_rate"] = self.schedule.attention_rate(position)
         if self.config.window == "all":
@@ -197,12 +196,36 @@ class Replica:
         pool = self.negatives.at(position)
         worker.rng[1] %= np.uint64(len(pool))
         held = None if self.row_rates is None else self.row_rates.before(tokens)
-        shared, composed = self.model.shared, worker.composed
-        if composed is not None:
-            composed.compose(tokens)
-            shared = composed.vectors, *shared[1:]
+        if worker.composed is None:
+            self._train(worker, self.model.shared, pool, tokens, position, start)
+        else:
+            # A chunk is longer than a block if its last line is; words at a cut lose half of their window.
+            for block in np.array_split(tokens, max(1, len(tokens) // self.chunk_tokens)):
+                with self._turns:
+                    worker.composed.compose(block)
+                    shared = worker.composed.vectors, *self.model.shared[1:]
+                    self._train(worker, shared, pool, block, position, start)
+                    worker.composed.scatter_gains()
+                position, start = position + len(block), start + len(block)
+        if self.row_rates is not None and held is not None:
+            self.row_rates.after(held)
+
+    def _train(
+        self,
+        worker: Worker,
+        shared: tuple[np.ndarray, ...],
+        pool: np.ndarray,
+        tokens: np.ndarray,
+        position: int,
+        start: int,
+    ) -> None:
+        """Call the training loop."""
+        worker.hyper["alpha_begin"] = self.rate * self.schedule.alpha(position)
+        worker.hyper["alpha_end"] = self.rate * self.schedule.alpha(position + len(tokens))
         documents, learning = None, self.model.documents
         if self.lines is not None and learning is not None:
+            if tokens[-1] >= 0:
+                tokens = np.append(tokens, np.int32(-1))  # a line's end says which document the line is in
             tokens, rows = self.lines.of_chunk(start, tokens)
             documents = learning.rows, learning.logits, rows
         self.kernel(
@@ -220,10 +243,6 @@ class Replica:
         )
         if self.lines is not None and learning is not None and learning.touched(rows):
             self.lines.release()
-        if composed is not None:
-            composed.scatter_gains()
-        if self.row_rates is not None and held is not None:
-            self.row_rates.after(held)
 
     def train(self, tokens: np.ndarray, ranges: Iterable[TokenRange]) -> dict[str, float]:
         """Train ranges of a text in the replica's threads, in order.

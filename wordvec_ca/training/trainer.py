@@ -180,7 +180,8 @@ class Trainer:
         self.replica.workers[0].stats[:] = tallies(state.tallies, len(STATS))
         self.before_epoch = tallies(state.tallies_before_epoch, len(STATS))
         self.epoch, self.index, self.start = state.epoch, state.index, state.start
-        self.chunk_tokens, self.seconds = state.chunk_tokens, state.seconds
+        # With n-grams the size of a chunk depends on the number of threads: this run's, not the former one's.
+        self.seconds = state.seconds
         self.reached = self.position
         try:
             self.history = History([Point.of(values) for values in state.history])
