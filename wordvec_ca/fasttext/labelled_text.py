@@ -19,16 +19,15 @@ def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Yield a file in blocks of whole lines."""
     try:
         with Path(path).open("rb") as file:
-            rest = b""
+            rest: list[bytes] = []  # joined once: a line may be as long as the file
             while block := file.read(BLOCK):
                 end = block.rfind(b"\n") + 1
-                if not end:
-                    rest += block
-                    continue
-                yield rest + block[:end]
-                rest = block[end:]
-            if rest:
-                yield rest
+                if end:
+                    yield b"".join([*rest, block[:end]])
+                    rest = []
+                rest.append(block[end:])
+            if last := b"".join(rest):
+                yield last
     except OSError as error:
         raise DataError(f"{os.fspath(path)!r} cannot be opened for training or testing: {error}") from error
 

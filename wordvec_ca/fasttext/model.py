@@ -11,7 +11,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext.dictionary import Dictionary
 from wordvec_ca.fasttext.label_tree import label_tree
-from wordvec_ca.files import in_memory
+from wordvec_ca.files import in_memory, write_errors
 from wordvec_ca.formats import (
     FastTextModel,
     FastTextOptions,
@@ -178,7 +178,8 @@ class Model:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a ``.bin`` or ``.ftz`` that fastText reads."""
-        write_fasttext_model(self.stored(), path)
+        with write_errors(path):
+            write_fasttext_model(self.stored(), path)
 
     def stored(self) -> FastTextModel:
         """Return the content of the model's file."""

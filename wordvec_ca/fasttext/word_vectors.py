@@ -36,9 +36,10 @@ def train_word_vectors(options: dict[str, Any]) -> Model:
     if not len(kept):
         raise DataError("Empty vocabulary: the file has no word that occurs as often as minCount says")
     stored = stored_options(options, spec.fasttext_number or 0)
+    words = types.words()  # a list of all types: made once, since each call decodes every one of them
     found = train_fasttext_model(
         stored,
-        [types.words()[i] for i in kept.tolist()],
+        [words[i] for i in kept.tolist()],
         counts[kept],
         _renumbered(types, tokens, kept),
         n_tokens=len(tokens),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -67,6 +68,27 @@ def atomic_file(
         temporary.unlink(missing_ok=True)
         raise
     sync(target.parent)
+
+
+@contextlib.contextmanager
+def write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn errors of the system while ``path`` is written into one that names it and says what to do.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Raises
+    ------
+    DataError
+        The disk is full, or the file cannot be written for another reason.
+    """
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = "; make room on the disk, or write elsewhere" if full else ""
+        raise DataError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}{advice}") from error
 
 
 def _for_the_owner(path: str, flags: int) -> int:

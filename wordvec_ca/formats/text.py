@@ -330,8 +330,8 @@ def not_utf8(word: bytes, where: str) -> DataError:
     )
 
 
-def encode_words(words: list[str], errors: str, format_name: str) -> list[bytes]:
-    """Encode words for a format that separates fields by spaces."""
+def encode_words(words: list[str], errors: str, format_name: str, *, skippable: bool = True) -> list[bytes]:
+    """Encode words for a format that separates fields by spaces; ``skippable`` if callers can skip some."""
     joined = "\n".join(words)
     if words and joined.count("\n") == len(words) - 1 and "" not in words:
         try:
@@ -349,8 +349,8 @@ def encode_words(words: list[str], errors: str, format_name: str) -> list[bytes]
         if problem:
             raise DataError(
                 f"the word {show_word(word)} {problem}: {format_name} cannot hold it. The formats "
-                "safetensors, gensim and projector can; or leave such words out with ",
-                Option("unwritable", "skip"),
+                "safetensors, gensim and projector can",
+                *(("; or leave such words out with ", Option("unwritable", "skip")) if skippable else ()),
             )
         try:
             encoded.append(word.encode("utf-8", errors))

@@ -493,7 +493,14 @@ class Doc2Vec(Word2Vec):
         fvocab : path, optional
             File to which lines of word and count are written too.
         binary : bool, default False
+
+        Raises
+        ------
+        DataError
+            A word or a tag is empty or contains white space; nothing is written.
         """
+        if doctag_vec:
+            self.dv.encoded_keys(prefix)  # before the words are written, to which the tags are appended
         if word_vec:
             total = len(self.wv) + len(self.dv) if doctag_vec else None
             self.wv.save_word2vec_format(fname, fvocab, binary, total)

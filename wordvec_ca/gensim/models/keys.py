@@ -121,20 +121,26 @@ class KeyTable(Lifecycle, LightVectors):
         else:
             assert types is not None
             pairs = list(zip(attrs, types, strict=True))
-        for name, kind in pairs:
-            dtype = np.dtype(np.int64 if kind is int else object if kind is str else kind)
-            before = self.expandos.get(name)
-            if before is not None and not np.issubdtype(dtype, before.dtype):
-                raise TypeError(
-                    f"Can't allocate type {dtype} for attribute {name}, "
-                    f"conflicts with its existing type {before.dtype}"
-                )
-            if before is None or len(before) != len(self):
-                room = np.zeros(len(self), dtype if before is None else before.dtype)
-                if before is not None:
-                    n = min(len(before), len(room))
-                    room[:n] = before[:n]
-                self.expandos[name] = room
+        # all rooms first: an attribute that is refused leaves the others as they are, too
+        self.expandos |= {name: self._room(name, kind, len(self)) for name, kind in pairs}
+
+    def _room(self, name: str, kind: Any, n_keys: int) -> np.ndarray:
+        """Return an attribute's values with room for ``n_keys``; the attributes do not change."""
+        dtype = np.dtype(np.int64 if kind is int else object if kind is str else kind)
+        before = self.expandos.get(name)
+        if before is None:
+            return np.zeros(n_keys, dtype)
+        if not np.issubdtype(dtype, before.dtype):
+            raise TypeError(
+                f"Can't allocate type {dtype} for attribute {name}, "
+                f"conflicts with its existing type {before.dtype}"
+            )
+        if len(before) == n_keys:
+            return before
+        room = np.zeros(n_keys, before.dtype)
+        n = min(len(before), n_keys)
+        room[:n] = before[:n]
+        return room
 
     def set_vecattr(self, key: Any, attr: str, val: Any) -> None:
         """Set an attribute of a key; all keys get that attribute, 0 by default.
@@ -146,8 +152,9 @@ class KeyTable(Lifecycle, LightVectors):
         val : object
             The value; for an existing attribute, of the attribute's type.
         """
-        self.allocate_vecattrs([attr], [type(val)])
-        self.expandos[attr][self.get_index(key)] = val
+        row, room = self.get_index(key), self._room(attr, type(val), len(self))
+        room[row] = val
+        self.expandos[attr] = room
 
     def get_vecattr(self, key: Any, attr: str) -> Any:
         """Return an attribute of a key.
@@ -168,8 +175,13 @@ class KeyTable(Lifecycle, LightVectors):
         ----------
         key : key
         vector : array_like of shape (vector_size,)
+
+        Raises
+        ------
+        ValueError
+            The vector has another shape; then nothing has changed.
         """
-        row = self.next_index
+        row, vector = self.next_index, self._checked([key], [vector])[0]
         if row >= len(self) or self.index_to_key[row] is not None:
             row = len(self)
             warnings.warn(
@@ -179,10 +191,9 @@ class KeyTable(Lifecycle, LightVectors):
                 stacklevel=2,
             )
             self.add_vectors([key], [vector])
-            self.allocate_vecattrs()
         else:
-            self.index_to_key[row], self.key_to_index[key] = key, row
-            self.vectors[row] = vector
+            self.key_to_index[key] = row  # before the others: a key that cannot be hashed is refused here
+            self.index_to_key[row], self.vectors[row] = key, vector
             self.forget_norms()
         self.next_index = row + 1
         return row
@@ -204,23 +215,55 @@ class KeyTable(Lifecycle, LightVectors):
             Attributes of the keys.
         replace : bool, default False
             Whether to replace the vectors of known keys; otherwise they do not change.
+
+        Raises
+        ------
+        ValueError
+            The vectors or the attributes have another shape than the keys need; then nothing has changed.
+        TypeError
+            An attribute already has another type; then nothing has changed.
         """
         if isinstance(keys, KEY_TYPES):
             keys, weights = [keys], np.asarray(weights).reshape(1, -1)
-        weights, extras = np.asarray(weights), extras or {}
-        self.allocate_vecattrs(extras, [values.dtype for values in extras.values()])
-        new = np.array([key not in self.key_to_index for key in keys], bool)
-        for key in (key for key, is_new in zip(keys, new, strict=True) if is_new):
-            self.key_to_index[key] = len(self.index_to_key)
-            self.index_to_key.append(key)
-        self.vectors = np.vstack([self.vectors, weights[new].astype(self.vectors.dtype)])
-        self.allocate_vecattrs()
-        chosen = np.ones(len(new), bool) if replace else new
-        rows = [self.key_to_index[key] for key, is_set in zip(keys, chosen, strict=True) if is_set]
-        self.vectors[rows] = weights[chosen]
-        for name, values in extras.items():
-            self.expandos[name][rows] = np.asarray(values)[chosen]
+        keys = list(keys)
+        weights = self._checked(keys, weights)
+        given = {name: np.asarray(values) for name, values in (extras or {}).items()}
+        for name, values in given.items():
+            if len(values) != len(keys):
+                raise ValueError(f"the attribute {name} has {len(values)} values for {len(keys)} keys")
+        # Everything is made before anything changes: what raises an error leaves the table as it was.
+        added: dict[Any, int] = {}
+        chosen = [i for i, key in enumerate(keys) if self._new_row(key, added) or replace]
+        rows = [added.get(keys[i], self.key_to_index.get(keys[i], -1)) for i in chosen]
+        n_keys = len(self) + len(added)
+        vectors = np.zeros((n_keys, self.vector_size), self.vectors.dtype)
+        vectors[: len(self)], vectors[rows] = self.vectors, weights[chosen]
+        kinds = {name: values.dtype for name, values in (self.expandos | given).items()}
+        expandos = {name: self._room(name, kind, n_keys) for name, kind in kinds.items()}
+        for name, values in given.items():
+            expandos[name] = expandos[name].copy()
+            expandos[name][rows] = values[chosen]
+        self.key_to_index |= added
+        self.index_to_key.extend(added)
+        self.vectors, self.expandos = vectors, expandos
         self.forget_norms()
+
+    def _new_row(self, key: Any, added: dict[Any, int]) -> bool:
+        """Give a key a row in ``added`` if it has none; return whether it had none."""
+        if key in self.key_to_index or key in added:
+            return False
+        added[key] = len(self) + len(added)
+        return True
+
+    def _checked(self, keys: list[Any], weights: Any) -> np.ndarray:
+        """Return the vectors of keys as an array; raise an error if they have another shape."""
+        rows = np.asarray(weights).astype(self.vectors.dtype)
+        if rows.shape != (len(keys), self.vector_size):
+            raise ValueError(
+                f"the vectors have the shape {rows.shape}; for {len(keys)} keys it must be "
+                f"{(len(keys), self.vector_size)}"
+            )
+        return rows
 
     def __setitem__(self, keys: Any, weights: Any) -> None:
         """Set the vector of a key, or the vectors of a list of keys; new keys are appended."""

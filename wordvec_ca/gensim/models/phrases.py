@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file
+from wordvec_ca.files import atomic_file, write_errors
 from wordvec_ca.gensim.models.trim_rules import prune_vocab
 
 logger = logging.getLogger("gensim.models.phrases")
@@ -158,7 +158,8 @@ class _PhrasesTransformation:
         Raises
         ------
         DataError
-            The scoring function is your own: a file cannot hold it, but ``pickle`` can refer to it.
+            The scoring function is your own: a file cannot hold it, but ``pickle`` can refer to it. Or the
+            file cannot be written.
         """
         names = {scorer: name for name, scorer in SCORERS.items()}
         if self.scoring not in names:
@@ -171,7 +172,7 @@ class _PhrasesTransformation:
             "connector_words": sorted(self.connector_words),
         }
         text = json.dumps({"class": type(self).__name__, **state}, ensure_ascii=False)
-        with atomic_file(fname) as file:
+        with write_errors(fname), atomic_file(fname) as file:
             file.write(text.encode())
 
     @classmethod

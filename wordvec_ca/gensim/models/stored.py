@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import write_errors
 from wordvec_ca.formats import map_tensors, read_gensim_state, read_vectors, write_arrays, write_gensim_model
 from wordvec_ca.gensim.models.coded_rows import from_parts, package_of, to_parts
 from wordvec_ca.gensim.models.keys import KeyTable
@@ -97,10 +98,12 @@ def save(thing: Any, target: Any) -> None:
         tensors.setdefault("vectors", np.zeros((len(keys), 0), np.float32))
     words = [str(key) for key in keys]
     if not hasattr(target, "write"):
-        _write(tensors, words, Path(target), metadata)
+        with write_errors(target):
+            write_arrays(tensors, words, Path(target), metadata)
         return
     with tempfile.TemporaryDirectory() as folder:
-        _write(tensors, words, Path(folder) / "model", metadata)
+        with write_errors(Path(folder) / "model"):
+            write_arrays(tensors, words, Path(folder) / "model", metadata)
         with open(Path(folder) / "model", "rb") as file:
             shutil.copyfileobj(file, target)
 
@@ -132,13 +135,6 @@ def _documents_from(tensors: dict[str, np.ndarray]) -> dict[str, Any] | None:
     head = "dv.expandos."
     counted = {name.removeprefix(head): values for name, values in found.items() if name.startswith(head)}
     return {"vectors": found["dv.vectors"], "index_to_key": tags, "expandos": counted}
-
-
-def _write(tensors: dict[str, np.ndarray], words: list[str], path: Path, metadata: dict[str, str]) -> None:
-    try:
-        write_arrays(tensors, words, path, metadata)
-    except OSError as error:
-        raise DataError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from error
 
 
 def _in_json(value: Any) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 from xopen import xopen
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, compress_by_suffix
-from wordvec_ca.formats import read_binary, read_text
+from wordvec_ca.files import atomic_file, compress_by_suffix, write_errors
+from wordvec_ca.formats import encode_words, read_binary, read_text
 from wordvec_ca.gensim.models.evaluation import Evaluated
 from wordvec_ca.tables import keep_first
 
@@ -70,7 +70,10 @@ class Word2VecFormat(Evaluated):
         ------
         ValueError
             ``fvocab`` is given, but the keys do not have the attribute ``sort_attr``.
+        DataError
+            A key is empty or contains white space, where readers would cut it; nothing is written.
         """
+        keys = self.encoded_keys(prefix)
         total = len(self) if total_vec is None else total_vec
         rows = np.arange(len(self))
         if sort_attr in self.expandos:
@@ -84,16 +87,31 @@ class Word2VecFormat(Evaluated):
         if fvocab is not None:
             with _written(fvocab, append) as file:
                 for row in rows:
-                    file.write(f"{prefix}{self.index_to_key[row]} {self.expandos[sort_attr][row]}\n".encode())
+                    file.write(b"%b %b\n" % (keys[row], str(self.expandos[sort_attr][row]).encode()))
         with _written(fname, append) as file:
             if write_header:
                 file.write(f"{total} {self.vector_size}\n".encode())
             for row in rows:
-                head, vector = f"{prefix}{self.index_to_key[row]} ".encode(), self.vectors[row]
+                head, vector = keys[row] + b" ", self.vectors[row]
                 if binary:
                     file.write(head + vector.astype(np.float32).tobytes())
                 else:
                     file.write(head + " ".join(map(str, vector)).encode() + b"\n")
+
+    def encoded_keys(self, prefix: str = "") -> list[bytes]:
+        """Return the keys, with text before each, as the format stores them.
+
+        Parameters
+        ----------
+        prefix : str
+
+        Raises
+        ------
+        DataError
+            The format cannot hold a key.
+        """
+        keys = [f"{prefix}{key}" for key in self.index_to_key]
+        return encode_words(keys, "strict", "the format of word2vec", skippable=False)
 
     @classmethod
     def load_word2vec_format(
@@ -202,10 +220,10 @@ class Word2VecFormat(Evaluated):
 def _written(fname: Path, append: bool) -> Iterator[Any]:
     """Open a file for writing; unless it is appended to, an older file stays until all is written."""
     if append:
-        with xopen(fname, "ab") as file:
+        with write_errors(fname), xopen(fname, "ab") as file:
             yield file
     else:
-        with atomic_file(fname) as plain, compress_by_suffix(plain, fname) as packed:
+        with write_errors(fname), atomic_file(fname) as plain, compress_by_suffix(plain, fname) as packed:
             yield packed
 
 
