@@ -16,8 +16,21 @@ import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from compare_fasttext import MODELS, by_cawv
 from study import parser, table, write_section, write_tokens
+
+from wordvec_ca.models import EmbeddingModel, TrainConfig
+from wordvec_ca.runs import train
+
+MODELS = ("skipgram", "cbow")
+
+
+def by_cawv(path: Path, model: str, seed: int, epochs: int, workers: int) -> EmbeddingModel:
+    """Train a model with n-grams."""
+    config = TrainConfig(
+        model=model, vectors="input", subwords=True, sample=1e-4, epochs=epochs, seed=seed, workers=workers,
+        tokenizer="whitespace", lowercase=False,
+    )  # fmt: skip
+    return train(path, config)
 
 
 def main() -> None:

@@ -57,6 +57,12 @@ from wordvec_ca.training.merge_plan import quality, quality_warning
 CONFIG = ResolvedConfig.of(TrainConfig(workers=1, vector_size=16, epochs=2, min_count=3, alpha=0.1))
 
 
+def fake_ray(**more: Any) -> Any:
+    """Return what stands for the module ``ray``: it decorates and kills nothing."""
+    plain = {"method": lambda **options: lambda thing: thing, "remote": lambda **options: lambda thing: thing}
+    return SimpleNamespace(**{**plain, "kill": lambda actor, **options: None, **more})
+
+
 def nodes_that_have_counted(files: list[str], n: int) -> tuple[list[Node], list[Shard], list[int]]:
     shards = shards_of(files, n, 1)
     nodes = [Node(CONFIG) for i in range(n)]
@@ -346,9 +352,7 @@ def test_a_node_where_none_lives_is_not_used_for_ever(monkeypatch: pytest.Monkey
         return lambda thing: thing
 
     node = {"NodeID": "n", "NodeManagerAddress": "10.0.0.7", "Alive": True, "Resources": {"CPU": 1}}
-    ray = SimpleNamespace(
-        method=as_it_is, remote=as_it_is, nodes=lambda: [node], kill=lambda actor, **options: None
-    )
+    ray = fake_ray(method=as_it_is, remote=as_it_is, nodes=lambda: [node], kill=lambda actor, **options: None)
 
     def started(self: Members, node: dict[str, Any]) -> Member:
         self.all.append(Member(len(self.all) + 1, node["NodeID"], f"node {len(self.all) + 1}", None, 1))
@@ -451,11 +455,8 @@ def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
         raise error
 
     nothing = type("Nothing", (Exception,), {})
-    ray = SimpleNamespace(
-        method=lambda **options: lambda thing: thing,
-        remote=lambda **options: lambda thing: thing,
+    ray = fake_ray(
         get=fails,
-        kill=lambda actor, **options: None,
         nodes=lambda: [],
         exceptions=SimpleNamespace(RayTaskError=TaskError, RayActorError=nothing, RayError=nothing),
     )
@@ -472,12 +473,7 @@ def test_the_fault_of_a_disk_is_told_in_a_line() -> None:
 
 
 def test_a_node_that_was_found_fit_and_answers_nothing_from_then_on_is_given_up() -> None:
-    ray = SimpleNamespace(
-        method=lambda **options: lambda thing: thing,
-        remote=lambda **options: lambda thing: thing,
-        kill=lambda actor, **options: None,
-        wait=lambda refs, **options: ([], refs),
-    )
+    ray = fake_ray(wait=lambda refs, **options: ([], refs))
     told: list[str] = []
     members = Members(ray, CONFIG, 1, directory=None, notice=told.append, patience=0.05)
     actor = SimpleNamespace(status=SimpleNamespace(remote=lambda: "asked"))
@@ -496,11 +492,8 @@ def test_a_node_that_dies_while_it_is_looked_at_is_lost() -> None:
         raise DiedError("its process has ended")
 
     nothing = type("Nothing", (Exception,), {})
-    ray = SimpleNamespace(
-        method=lambda **options: lambda thing: thing,
-        remote=lambda **options: lambda thing: thing,
+    ray = fake_ray(
         get=dies,
-        kill=lambda actor, **options: None,
         wait=lambda refs, **options: (refs, []),
         exceptions=SimpleNamespace(RayTaskError=nothing, RayActorError=DiedError, RayError=DiedError),
     )
@@ -525,11 +518,7 @@ def test_a_node_that_cannot_read_is_left_out_and_two_that_cannot_read_the_same_t
     with pytest.raises(DataError) as fault:  # an error that is the same on every node
         node.count(Shard(0, (str(tmp_path / "odd"),), 1))
     assert not isinstance(fault.value, UnfitNode)
-    ray = SimpleNamespace(
-        method=lambda **options: lambda thing: thing,
-        remote=lambda **options: lambda thing: thing,
-        kill=lambda actor, **options: None,
-    )
+    ray = fake_ray()
     members = Members(ray, CONFIG, 3, directory=None, notice=lambda text: None)
     members.all += [Member(i, f"n{i}", f"node {i}", None, 1, fit=True) for i in (1, 2, 3)]
     members._refuse(members.all[0], UnreadableText("no file x"))
@@ -615,12 +604,8 @@ def test_a_driver_whose_own_node_is_gone_says_so_at_once() -> None:
         {"NodeID": name, "NodeManagerAddress": "10.0.0.7", "Alive": True, "Resources": {"CPU": 1}}
         for name in ("here", "there")
     ]
-    ray = SimpleNamespace(
-        method=lambda **options: lambda thing: thing,
-        remote=lambda **options: lambda thing: thing,
-        nodes=lambda: nodes,
-        kill=lambda actor, **options: None,
-        get_runtime_context=lambda: SimpleNamespace(get_node_id=lambda: "here"),
+    ray = fake_ray(
+        nodes=lambda: nodes, get_runtime_context=lambda: SimpleNamespace(get_node_id=lambda: "here")
     )
     members = Members(ray, CONFIG, 0, directory=None, notice=lambda text: None)
     members.all.append(Member(1, "there", "node 1", None, 1, fit=True))
@@ -632,9 +617,7 @@ def test_a_driver_whose_own_node_is_gone_says_so_at_once() -> None:
 
 
 def test_processes_that_start_again_are_given_less_time_than_the_first() -> None:
-    ray = SimpleNamespace(
-        method=lambda **options: lambda thing: thing, remote=lambda **options: lambda thing: thing
-    )
+    ray = fake_ray(remote=lambda **options: lambda thing: thing)
     members = Members(ray, CONFIG, 1, directory=None, notice=lambda text: None)
     assert members._patience_at_start() == 300
     members._slowest_start = 5.0
