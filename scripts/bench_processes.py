@@ -105,18 +105,7 @@ def peer_command(path: str, text: Text, row: Row, epochs: int) -> list[str]:
 
 
 class Process:
-    """A command for any number of epochs; calling it returns words per CPU second of the additional epochs.
-
-    Parameters
-    ----------
-    command : callable
-        Returns the command line for a number of epochs.
-    n_tokens : int
-        Words of an epoch.
-    fewest : int
-        Epochs of the short run: 0 if the program can prepare everything without training, which saves two of
-        three epochs of a slow program.
-    """
+    """A command for any number of epochs; a call returns words per CPU second of the additional epochs."""
 
     def __init__(self, command: Callable[[int], list[str]], n_tokens: int, fewest: int = 1) -> None:
         self._command, self._n_tokens, self._fewest = command, n_tokens, fewest

@@ -45,21 +45,7 @@ Setting = dict[str, Any]
 def parser(
     doc: str | None, page: str, *, log: str | None = None, data: bool = False, layers: bool = False
 ) -> argparse.ArgumentParser:
-    """Return a parser with the options that studies have.
-
-    Parameters
-    ----------
-    doc : str
-        What the script does.
-    page : str
-        Name of its page, without suffix.
-    log : str, optional
-        Default of ``--log``, the file for `Runs`; without it there are no ``--log`` and ``--minutes``.
-    data : bool
-        Whether to add ``--data``, the folder of the data sets.
-    layers : bool
-        Whether to add the options of studies that train PyTorch layers.
-    """
+    """Return a parser with the options that studies have."""
     options = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--page", type=Path, default=FOLDER / f"{page}.json", help="record to write")
     if data:
@@ -140,15 +126,7 @@ def write_tokens(corpus: str | Path, path: Path, words: float = math.inf) -> Pat
 
 
 class Runs:
-    """Outcomes of runs. Each run is done once and recorded, so a study can be stopped and started again.
-
-    Parameters
-    ----------
-    path : Path, optional
-        A file of JSON lines; runs that are in it are not done again.
-    minutes : float
-        No run is started after this time.
-    """
+    """Outcomes of runs. Each run is done once and recorded, so a study can be stopped and started again."""
 
     def __init__(self, path: Path | None, minutes: float = math.inf) -> None:
         self.path = path
@@ -205,24 +183,7 @@ class Runs:
         run: Callable[[Setting], dict[str, Any]],
         criterion: str,
     ) -> tuple[float, list[dict[str, Any]]] | None:
-        """Choose the learning rate with the first seed, then run the others with it.
-
-        Parameters
-        ----------
-        setting : dict
-            The setting without ``rate`` and ``seed``.
-        rates : sequence of float
-        seeds : sequence of int
-        run : callable
-            Trains one setting; returns figures that can be written as JSON.
-        criterion : str
-            Name of the figure that should be high, measured on data that no table shows.
-
-        Returns
-        -------
-        (float, list of dict) or None
-            The rate, and an outcome for each seed that is finished; None if not all rates were tried.
-        """
+        """Choose the learning rate with the first seed, then run the others with it."""
         tried = {rate: self.outcome({**setting, "rate": rate, "seed": seeds[0]}, run) for rate in rates}
         found = {rate: outcome for rate, outcome in tried.items() if outcome is not None}
         if len(found) < len(rates):
@@ -258,13 +219,7 @@ def peak_memory(process: subprocess.Popen[Any]) -> int:
 
 
 def measured(command: Sequence[Any]) -> dict[str, float]:
-    """Run a command to its end.
-
-    Returns
-    -------
-    dict of str to float
-        ``wall`` and ``cpu`` time in seconds, and peak ``memory`` in bytes, of the command and its children.
-    """
+    """Run a command to its end."""
     began = time.monotonic()
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -569,21 +524,7 @@ def as_parts(markdown: str) -> list[Any]:
 
 
 def write_section(page: Path, title: str, name: str, body: str, seconds: float | None = None) -> None:
-    """Replace a section of a study's record, or append it.
-
-    Parameters
-    ----------
-    page : Path
-        The record.
-    title : str
-        Title of a new record.
-    name : str
-        Name of the section.
-    body : str
-        The section in Markdown.
-    seconds : float, optional
-        How long the measurement took.
-    """
+    """Replace a section of a study's record, or append it."""
     record = json.loads(page.read_text("utf-8")) if page.exists() else {"title": title, "sections": []}
     section = {"name": name, "head": head(seconds), "parts": as_parts(body)}
     places = [i for i, old in enumerate(record["sections"]) if old["name"] == name]
@@ -613,17 +554,7 @@ def tables_of(name: str) -> Iterator[dict[str, Any]]:
 
 
 class Page:
-    """A section that consists of text, tables and figures.
-
-    Parameters
-    ----------
-    page : Path
-        The page; its figures are in the folder ``figures`` beside it.
-    title : str
-        Heading of a new page.
-    section : str, optional
-        Name of the section; that of the page by default.
-    """
+    """A section that consists of text, tables and figures."""
 
     def __init__(self, page: Path, title: str, section: str | None = None) -> None:
         self.page, self.title, self.section = page, title, section or page.stem

@@ -64,16 +64,7 @@ def gate_blocks(network: nn.Module) -> list[list[Tensor]]:
 
 
 class Digits:
-    """MNIST: training, held-out and test images of one size.
-
-    Parameters
-    ----------
-    path : Path
-    side : int
-        14 or 28 pixels.
-    count : int
-        Training images.
-    """
+    """MNIST: training, held-out and test images of one size."""
 
     def __init__(self, path: Path, side: int, count: int) -> None:
         data = read(path)

@@ -15,13 +15,6 @@ class Ensemble:
     """Networks of one shape whose parameters are stacked, so that one step trains all of them.
 
     Element-wise optimisers (SGD, Adagrad, Adam) treat them as if each were trained alone.
-
-    Parameters
-    ----------
-    make : callable
-        Returns an untrained network.
-    seeds : range
-        Seed of each network.
     """
 
     def __init__(self, make: Callable[[], nn.Module], seeds: range) -> None:

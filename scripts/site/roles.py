@@ -18,13 +18,7 @@ ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc|obj):`~?([^`]+
 
 
 class Roles(griffe.Extension):
-    """Rewrites the docstrings of a package after it has been loaded.
-
-    Parameters
-    ----------
-    public : dict of str to str
-        Where each public name is documented.
-    """
+    """Rewrites the docstrings of a package after it has been loaded."""
 
     def __init__(self, public: dict[str, str]) -> None:
         self.public = public

@@ -355,15 +355,7 @@ def status_of(pid: int) -> int:
 
 
 class Workshop:
-    """Texts and models that the commands read, and the result of each without an interruption.
-
-    Parameters
-    ----------
-    folder : Path
-        An empty folder.
-    n_tokens : int
-        Length of the text.
-    """
+    """Texts and models that the commands read, and the result of each without an interruption."""
 
     def __init__(self, folder: Path, n_tokens: int) -> None:
         self.folder = Path(os.path.realpath(folder))
@@ -407,13 +399,7 @@ class Workshop:
             (self.given / "out").rename(self.given / older)
 
     def must(self, arguments: tuple[str, ...], root: Path) -> None:
-        """Run a command that has to succeed.
-
-        Raises
-        ------
-        RuntimeError
-            It did not.
-        """
+        """Run a command that has to succeed."""
         if status := status_of(self.start(arguments, root)):
             raise RuntimeError(f"cawv {' '.join(arguments)} ended with {status}: {self.last_words()}")
 
