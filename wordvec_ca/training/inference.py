@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Iterable, Sequence
@@ -65,6 +66,13 @@ class Inference:
         self.logit = float(model.documents.logits.mean()) if len(model.documents) else 0.0
         # vectors of untrained words carry no information
         self._from_words = config.learns_words
+
+    def at(self, epochs: int, alpha: float, min_alpha: float) -> Inference:
+        """Return the same with other passes and rates; what takes time to make is shared."""
+        other = copy.copy(self)
+        other.epochs, other.hyper = epochs, self.hyper.copy()
+        other.hyper["alpha_begin"], other.hyper["alpha_end"] = alpha, min_alpha
+        return other
 
     @property
     def digest(self) -> str:

@@ -16,7 +16,7 @@ from xopen import xopen
 
 from wordvec_ca.corpus import DocumentTags, ScannedDocuments, scan_documents
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.fitting import Corpus, engine_of
+from wordvec_ca.gensim.models.fitting import Corpus, engine_of, public_arrays
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
 from wordvec_ca.gensim.models.trim_rules import TrimRule
 from wordvec_ca.gensim.models.word2vec import FAST_VERSION, OnClassOnly, Word2Vec
@@ -183,6 +183,8 @@ class Doc2Vec(Word2Vec):
             shrink_windows=shrink_windows,
             **kwargs,
         )
+
+    _kept_inference: tuple[tuple[float, ...], tuple[Any, ...], Inference] | None = None
 
     def __str__(self) -> str:
         parts = [f'"{self.comment}"'] if self.comment else []
@@ -446,16 +448,36 @@ class Doc2Vec(Word2Vec):
             raise RuntimeError("you must first build vocabulary before inferring vectors")
         words = list(doc_words)
         several = bool(words) and isinstance(words[0], list | tuple)
-        engine = engine_of(self, self._tags)
-        inference = Inference(
-            engine,
-            epochs=epochs or self.epochs,
-            alpha=alpha or self.alpha,
-            min_alpha=min_alpha or self.min_alpha,
+        inference = self._inferring().at(
+            epochs or self.epochs, alpha or self.alpha, min_alpha or self.min_alpha
         )
         lines = known_rows(self.wv.key_to_index, words if several else [words])
-        found = inference.infer(lines, threads=engine.config.threads if several else 1)
+        for public, rows in public_arrays(self, inference.model):
+            if public is not self.dv.vectors:  # vectors of words may have been changed in place
+                for line in lines:
+                    rows[line] = public[line]
+        found = inference.infer(lines, threads=inference.config.threads if several else 1)
         return found if several else found[0]
+
+    def _inferring(self) -> Inference:
+        """Return what infers vectors: kept from the last call if neither parameters nor options changed."""
+        plain = tuple(value for value in vars(self).values() if isinstance(value, int | float))
+        arrays = (
+            self.wv.vectors,
+            self.dv.vectors,
+            getattr(self, "syn1neg", None),
+            getattr(self, "syn1", None),
+        )
+        kept = self._kept_inference
+        if kept is None or kept[0] != plain or any(a is not b for a, b in zip(kept[1], arrays, strict=True)):
+            inference = Inference(engine_of(self, self._tags))
+            arrays = (self.wv.vectors, self.dv.vectors, *arrays[2:])  # engine_of may align them
+            kept = self._kept_inference = plain, arrays, inference
+        return kept[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle and copy: without the text, and without what infers."""
+        return {**super().__getstate__(), "_kept_inference": None}
 
     def similarity_unseen_docs(
         self,

@@ -142,6 +142,7 @@ class FastTextKeyedVectors(KeyedVectors):
             former = getattr(self, name)
             if former.shape != (n_rows, self.vector_size):
                 setattr(self, name, random_vectors((n_rows, self.vector_size), former, own_seed))
+        self.next_index = len(self.index_to_key)
         self.allocate_vecattrs()
         self.adjust_vectors()
 

@@ -154,23 +154,22 @@ def _name_of(model: Any) -> Any:
 
 
 def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
-    """Return the parameters of a model as the training loop needs them; they share memory."""
+    """Return the parameters of a model as the training loop needs them: in aligned rows of whole vectors.
+
+    They share memory with the arrays of the model where its rows are whole vectors, too; elsewhere they are
+    copies, which `public_arrays` lists.
+    """
     counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
     words = model.wv.spelled() if getattr(model.wv, "bucket", 0) else model.wv.index_to_key
     engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts), tags)
-    former, model._engine = model._engine, engine
     if engine.subwords is None:
-        engine.inputs = _aligned(model.wv.vectors, engine.inputs, former and former.inputs)
-        model.wv.vectors = engine.inputs[:, : model.vector_size]
+        engine.inputs = _aligned(model.wv, "vectors", engine.inputs)
     else:
         engine.inputs[:, : model.vector_size] = model.wv.vectors
     if engine.documents is not None:
-        before = former and former.documents and former.documents.rows
-        engine.documents.rows = _aligned(model.dv.vectors, engine.documents.rows, before)
-        model.dv.vectors = engine.documents.rows[:, : model.vector_size]
+        engine.documents.rows = _aligned(model.dv, "vectors", engine.documents.rows)
     if model.negative and not _is_concatenated(model):
-        engine.outputs = _aligned(model.syn1neg, engine.outputs, former and former.outputs)
-        model.syn1neg = engine.outputs[:, : model.vector_size]
+        engine.outputs = _aligned(model, "syn1neg", engine.outputs)
     elif model.negative:
         _parts(model, engine.outputs)[:] = _rolled(model, model.syn1neg, -model.dm_tag_count)
     if model.hs:  # gensim numbers the nodes of the tree from the leaves, the loop from the root
@@ -178,6 +177,41 @@ def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
         tags_last = -model.dm_tag_count if _is_concatenated(model) else 0
         _parts(model, engine.nodes)[:n_nodes] = _rolled(model, model.syn1[:n_nodes][::-1], tags_last)
     return engine
+
+
+def _aligned(owner: Any, name: str, room: np.ndarray) -> np.ndarray:
+    """Return an array of the model as the loop needs it: itself if possible, else copied into ``room``."""
+    rows = getattr(owner, name)
+    if rows.shape == room.shape:
+        flags = rows.flags
+        if rows.dtype == room.dtype and flags.c_contiguous and flags.writeable and not rows.ctypes.data % 64:
+            return np.asarray(rows)
+        setattr(owner, name, room)
+    room[:, : rows.shape[1]] = rows
+    return room
+
+
+def public_arrays(model: Any, engine: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return arrays of the model that the engine has copies of, each with the copy.
+
+    Programs read the model's arrays by their address (fse does), so they have no padding. An array that
+    cannot be written, as one that is mapped from a file, is replaced.
+    """
+    pairs = [(model.wv, "vectors", engine.inputs)] if engine.subwords is None else []
+    if engine.documents is not None:
+        pairs.append((model.dv, "vectors", engine.documents.rows))
+    if model.negative and not _is_concatenated(model):
+        pairs.append((model, "syn1neg", engine.outputs))
+    found = []
+    for owner, name, rows in pairs:
+        public = getattr(owner, name)
+        if np.shares_memory(public, rows):
+            continue
+        if public.dtype != rows.dtype or not (public.flags.c_contiguous and public.flags.writeable):
+            public = np.array(public, rows.dtype, order="C")
+            setattr(owner, name, public)
+        found.append((public, rows[:, : public.shape[1]]))
+    return found
 
 
 def _parts(model: Any, rows: np.ndarray) -> np.ndarray:
@@ -191,20 +225,13 @@ def _rolled(model: Any, rows: np.ndarray, places: int) -> np.ndarray:
     return np.roll(rows.reshape(len(rows), -1, model.vector_size), places, axis=1)
 
 
-def _aligned(rows: np.ndarray, room: np.ndarray, former: np.ndarray | None) -> np.ndarray:
-    """Return rows in aligned memory: in their former memory, or copied into ``room``."""
-    if former is not None and former.shape == room.shape and rows.ctypes.data == former.ctypes.data:
-        return former
-    room[:, : rows.shape[1]] = rows
-    return room
-
-
 class Report:
     """Reports the progress of training to a model and its callbacks."""
 
     def __init__(self, model: Any, engine: Any, trainer: Trainer, callbacks: Sequence[Any]) -> None:
         self.model, self.engine, self.trainer, self.callbacks = model, engine, trainer, callbacks
         self.ngrams = None if engine.subwords is None else NgramRows(model.wv, engine)
+        self.copies = public_arrays(model, engine)
 
     def __call__(self, progress: Progress) -> None:
         """Receive one record of the trainer."""
@@ -225,6 +252,9 @@ class Report:
         if progress.epoch < progress.epochs:
             for callback in self.callbacks:
                 callback.on_epoch_begin(model)
+        if self.callbacks:  # which may have changed vectors
+            for public, rows in self.copies:
+                rows[:] = public
         if (model.alpha, model.min_alpha) != rates:
             self.trainer.schedule.change_rates(max(model.alpha, model.min_alpha), model.min_alpha)
 
@@ -234,6 +264,8 @@ class Report:
         model.min_alpha_yet_reached = self.trainer.schedule.alpha(self.trainer.reached)
         if model.compute_loss:
             model.running_training_loss = self.trainer.tally("loss")
+        for public, rows in self.copies:
+            public[:] = rows
         model.wv.forget_norms()
         if self.ngrams is not None:
             self.ngrams.scatter_gains()

@@ -57,6 +57,13 @@ class KeyTable(Lifecycle, LightVectors):
         self.expandos: dict[str, np.ndarray] = {}
         self.mapfile_path = mapfile_path
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle; tags that are ints are rows, but not keys in ``key_to_index``."""
+        state = super().__getstate__()
+        if len(self.key_to_index) != len(self.index_to_key):
+            state["key_to_index"] = self.key_to_index
+        return state
+
     @classmethod
     def completed(cls, state: dict[str, Any]) -> dict[str, Any]:
         """Return the attributes of stored vectors, completed by those that a file leaves out."""
@@ -284,6 +291,7 @@ class KeyTable(Lifecycle, LightVectors):
         shape = (len(self.index_to_key), self.vector_size)
         if self.vectors.shape != shape:
             self.vectors = random_vectors(shape, self.vectors, seed)
+        self.next_index = len(self.index_to_key)
         self.allocate_vecattrs()
         self.forget_norms()
 

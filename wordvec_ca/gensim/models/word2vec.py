@@ -203,7 +203,6 @@ class Word2Vec(WithForms, Vocabulary):
         self.corpus_count, self.corpus_total_words = 0, 0
         if "wv" not in vars(self):  # FastText has its own `wv`
             self.wv = KeyedVectors(self.vector_size)
-        self._engine: Any = None
         super().__init__()
         if sentences is not None or corpus_file is not None:
             self._check_corpus_sanity(sentences, corpus_file, passes=epochs + 1)
@@ -233,12 +232,8 @@ class Word2Vec(WithForms, Vocabulary):
     __repr__ = __str__
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickle and copy: without the text, and without padding of the parameters."""
-        state = {**vars(self), "_engine": None, "_scanned": None}
-        for name in ("syn1neg", "syn1"):
-            if name in state:
-                state[name] = np.ascontiguousarray(state[name])
-        return state
+        """Return the state for pickle and copy: without the text."""
+        return {**vars(self), "_scanned": None}
 
     # ---- training -----------------------------------------------------------------------------------------
 
@@ -515,3 +510,5 @@ class Word2Vec(WithForms, Vocabulary):
     def _take(self, state: dict[str, Any]) -> None:
         """Take over the attributes of a stored model, also of gensim 1 to 3."""
         stored.take(self, state)
+        if self.hs and "count" in self.wv.expandos:
+            self.create_binary_tree()  # files hold no paths: they follow from the counts
