@@ -230,7 +230,7 @@ def test_an_axis_says_what_makes_it_doubtful():
     unit = kv.get_normed_vectors()
     difference = kv.similarity("word", "a2") - kv.similarity("word", "a1")
     assert found[0].value == pytest.approx(difference / np.linalg.norm(unit[1] - unit[0]), abs=1e-6)
-    with pytest.raises(DataError, match="no pair of which both words have vectors"):
+    with pytest.raises(DataError, match="both words"):
         axis(kv, [("x", "y")])
     with pytest.raises(DataError, match="none of the 1 words has a vector: 'x'"):
         one.project(["x"])
@@ -275,7 +275,7 @@ def test_a_list_whose_words_are_more_alike_than_others_can_be_is_warned_of():
 def test_too_few_other_words_for_random_lists_is_an_error():
     small = themes(4, 8)
     lists = [listed(theme, 6) for theme in range(4)]
-    with pytest.raises(DataError, match="5 words that are in none of the lists"):
+    with pytest.raises(DataError, match="5 words"):
         association(small, (lists[0] + listed(0, 2, 6), lists[1] + listed(1, 1, 6)), (lists[2], lists[3]))
 
 

@@ -53,7 +53,7 @@ def test_what_makes_no_documents_is_refused(tmp_path):
         Documents(str(table), "lines:x")
     with pytest.raises(ValueError, match="need group_by"):
         Documents(str(table))
-    with pytest.raises(DataError, match="a document is a list of lines"):
+    with pytest.raises(DataError, match="list of lines"):
         list(Documents([["a"], "two"]))
 
 
@@ -87,7 +87,7 @@ def test_books_assigned_at_random_have_not_changed_but_their_lines_seem_to():
         warnings.simplefilter("error")
         whole = changes(*map(Documents, texts), config=QUICK, permutations=60, repeats=1, least=5)
     lines = [[line.split() for document in text for line in document] for text in texts]
-    with pytest.warns(UserWarning, match="lines are not independent: the cosine of a line with the next is"):
+    with pytest.warns(UserWarning, match="independent"):
         cut = changes(*lines, config=QUICK, permutations=60, repeats=1, least=5)
     assert np.mean([one.p < 0.05 for one in whole.words]) <= 0.15
     assert np.mean([one.p < 0.05 for one in cut.words]) > 0.25

@@ -45,12 +45,12 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
     assert len(report["runs"]) == 3
     assert -1 <= report["one_run"][0] < report["one_run"][1] <= 1
     compared = command("compare", model, model, "--similarity", "pairs.tsv", "-q").out
-    assert "one run of each on other text, 95 % (lines were sampled):" in compared
-    assert "3 models, each on a sample of 300 lines" in command("info", model).out
+    assert "lines were sampled" in compared
+    assert "300 lines" in command("info", model).out
     [alone] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q", "--no-runs").json
     assert "runs" not in alone
     assert command("report", model).code == 0
-    assert "(82% to 92% of such ranges held it" in (model / "report.html").read_text(encoding="utf-8")
+    assert "82% to 92%" in (model / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_coverage_that_is_shown_is_the_measured_one() -> None:

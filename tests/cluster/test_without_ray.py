@@ -226,7 +226,7 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
         assert ClusterRequest.read(place) == request
     request.clear()
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(DataError, match="there is no run on a cluster to resume"):
+    with pytest.raises(DataError, match="to resume"):
         ClusterRequest.read(tmp_path / "m")
 
 
@@ -437,7 +437,7 @@ def test_a_checkpoint_that_a_node_cannot_read_is_rejected(tmp_path: Path) -> Non
     these = Rounds(members, SimpleNamespace(), state, CONFIG, {}, checkpoints, 5)  # type: ignore[arg-type]
     assert these._recover(member) is None
     assert member.version == 0
-    with pytest.warns(UserWarning, match="a bad sum; the one before it is used"):
+    with pytest.warns(UserWarning, match="a bad sum; the one before"):
         assert these._recover(member) is member
     assert (member.version, state.version, state.ledger.done, state.totals.merges) == (4, 4, [4], 4)
     checkpoints.rejected["000001.checkpoint"] = "another"
@@ -548,7 +548,7 @@ def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_module, "free_memory", lambda: 1000)
     node = Node(CONFIG)
     node.take_vocab(Words.of(vocab), text_of(vocab))
-    with pytest.raises(UnfitNode, match=r"4 words and their base take .* and 1.0 kB of its memory are free"):
+    with pytest.raises(UnfitNode, match=r"4 words .*1.0 kB"):
         node.begin(25)
 
 
@@ -568,9 +568,7 @@ def test_a_node_sees_that_attention_has_collapsed() -> None:
 def test_more_nodes_than_measured_are_warned_of() -> None:
     assert quality_warning(CONFIG, 16) is None
     assert "17 replicas of cbow" in str(quality_warning(CONFIG, 17))
-    assert "loss on held-out text was up to 0.016 higher" in str(
-        quality_warning(TrainConfig(vector_size=300), 8)
-    )
+    assert "0.016 higher" in str(quality_warning(TrainConfig(vector_size=300), 8))
     assert "was up to 0.020 higher" in quality(TrainConfig(subwords=True), 2)
     assert "training diverged" in quality(TrainConfig(subwords=True), 16)
     assert "was up to 0.064 higher" in quality(TrainConfig(model="cbow-attn"), 5)

@@ -288,7 +288,7 @@ def test_truncated_and_damaged(tmp_path: Path, kind: str, monkeypatch: pytest.Mo
         ):
             count_corpus(path)
     path.write_bytes(packed + b"rubbish")
-    with pytest.raises(DataError, match="7 bytes or more follow the end"):
+    with pytest.raises(DataError, match="7 bytes"):
         count_corpus(path)
     if kind != "zstd":  # zstd has no checksum here: the damage would only change the text
         path.write_bytes(packed[: len(packed) // 2] + b"\xaa" * 99 + packed[len(packed) // 2 + 99 :])
@@ -408,9 +408,7 @@ def test_a_given_vocabulary(tmp_path: Path) -> None:
             assert result.vocab == vocab
             assert (result.stats.kept_tokens, result.stats.oov_tokens) == (3, 3)
     (tmp_path / "corpus").write_text("nothing known\n")
-    with pytest.raises(
-        DataError, match=r"none of the 3 words of the vocabulary occurs in the corpus .2 tokens"
-    ):
+    with pytest.raises(DataError, match=r"3 words of the vocabulary .*2 tokens"):
         encode_corpus(tmp_path / "corpus", vocab=vocab, cache_dir=tmp_path)
 
 
@@ -429,14 +427,22 @@ def test_the_recipe_of_a_cache_has_every_option_that_changes_ids() -> None:
         "group_by": "files",
     }
     without = {"count_memory", "workers", "block_bytes"}  # these do not change the ids
-    of_documents = {"tag_field"}
-    listed = {*others, *without, *of_documents}
+    of_several = {"tag_field", "order_by", "test_last"}
+    listed = {*others, *without, *of_several}
     assert listed == {field.name for field in fields(TextOptions)}, "say here whether it changes ids"
     usual = recipe(None, TextOptions(), None)
     for name, value in others.items():
         assert recipe(None, TextOptions(**{name: value}), None) != usual, name
     tagged = [recipe(None, TextOptions(documents=True, tag_field=tag), None) for tag in (None, "id")]
     assert tagged[0] != tagged[1]
+    sessions: dict[str, Any] = {"group_by": "s", "field": "item"}
+    more: tuple[dict[str, Any], ...] = (
+        {},
+        {"order_by": "t"},
+        {"order_by": "u"},
+        {"order_by": "t", "test_last": "1d"},
+    )
+    assert len({str(recipe(None, TextOptions(**sessions, **one), None)) for one in more}) == 4
 
 
 def test_cache_is_reused_only_if_nothing_changed(tmp_path: Path) -> None:
@@ -645,7 +651,7 @@ def test_a_stream_notices_changes(tmp_path: Path) -> None:
     tokens = stream_corpus(path, TextOptions(min_count=1)).tokens
     assert isinstance(tokens, TokenStream)
     path.write_text("a b d\n" * 50)
-    with pytest.raises(DataError, match="corpus has changed or is new since the run began"):
+    with pytest.raises(DataError, match="corpus has changed"):
         list(tokens.blocks())
     path.unlink()
     with pytest.raises(DataError, match="there is no file"):
@@ -655,13 +661,13 @@ def test_a_stream_notices_changes(tmp_path: Path) -> None:
     assert isinstance(tokens, TokenStream)
     for change in (lambda: lines.append(["a"]), lambda: lines.__delitem__(slice(2)), lambda: lines.sort()):
         change()  # type: ignore[no-untyped-call]
-        with pytest.raises(DataError, match="the corpus has changed since its words were counted"):
+        with pytest.raises(DataError, match="the corpus has changed"):
             list(tokens.blocks())
 
 
 @pytest.mark.parametrize("corpus", ["-", io.BytesIO(b"a"), iter([["a"]])])
 def test_what_can_be_read_once_is_no_stream(corpus: Any) -> None:
-    with pytest.raises(DataError, match="can be read only once, but without a cache"):
+    with pytest.raises(DataError, match="only once"):
         stream_corpus(corpus)
 
 
@@ -769,14 +775,12 @@ def test_spilled_words_that_are_all_rare_or_too_many(tmp_path: Path, monkeypatch
     monkeypatch.setattr(reader_module, "_READ_PLAIN", 5000)
     monkeypatch.setattr(reading_module, "memory_for_types", lambda: 300_000)
     for function in (count_corpus, lambda path, options: write_vocabulary(path, tmp_path / "out", options)):
-        with pytest.raises(
-            DataError, match=r"50,000 tokens of 50,000 types, the most frequent occurs 1 times"
-        ):
+        with pytest.raises(DataError, match=r"50,000 tokens of 50,000 types"):
             function(path, TextOptions(min_count=2, block_bytes=5000))
         with pytest.raises(DataError, match="raise max_final_vocab"):
             function(path, TextOptions(min_count=1, max_final_vocab=9, block_bytes=5000))
     monkeypatch.setattr(reading_module, "free_memory", lambda: 10**6)
-    with pytest.raises(DataError, match="too many for the memory of this machine"):
+    with pytest.raises(DataError, match="memory of this machine"):
         count_corpus(path, TextOptions(min_count=1, block_bytes=5000))
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(SpilledTypes, "_new_file", lambda self: (_ for _ in ()).throw(full))

@@ -207,5 +207,5 @@ def test_bad_phrase_files(tmp_path: Path, content: bytes, message: str) -> None:
 
 
 def test_a_corpus_for_phrases_must_be_there_twice() -> None:
-    with pytest.raises(DataError, match="phrases are found by reading the text twice"):
+    with pytest.raises(DataError, match="reading the text twice"):
         find_phrases("-")

@@ -221,14 +221,14 @@ def test_a_smaller_vocabulary_is_no_better_model(tmp_path):
     both = [list(run(vectors, jobs, common=words)) for vectors in (whole, part)]
     (found,) = compare(both[0], both[1:])
     assert (found.difference, found.verdict, found.candidates) == (0, "tie", 100)
-    assert "analogy q: 100 words that all have" in comparison_table([found])
+    assert "analogy q: 100 words" in comparison_table([found])
     for name, vectors in (("whole", whole), ("part", part)):
         vectors.save_word2vec_format(tmp_path / f"{name}.txt")
     result = CliRunner().invoke(
         compare_command,
         [str(tmp_path / "whole.txt"), str(tmp_path / "part.txt"), "--analogy", str(path), "--json"],
     )
-    assert "100 words are common to all 2 models" in result.stderr
+    assert "100 words" in result.stderr
     assert [d["verdict"] for d in json.loads(result.stdout)] == ["tie"]
 
 

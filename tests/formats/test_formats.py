@@ -363,7 +363,7 @@ def test_a_file_that_is_one_endless_line_is_given_up(tmp_path, monkeypatch):
 
     monkeypatch.setattr(text_format, "_LONGEST_LINE", 1 << 20)
     (tmp_path / "v").write_bytes(b"1 2\n" + b"a" * 9_000_000)
-    with pytest.raises(DataError, match="a line of more than 1 MB"):
+    with pytest.raises(DataError, match="1 MB"):
         KeyedVectors.load(tmp_path / "v", format="word2vec")
 
 
@@ -438,7 +438,7 @@ def test_a_number_too_many_is_told(tmp_path):
     with pytest.warns(UserWarning, match="1 of 4 words end in a number, the first is 'b 7.5' in line 3"):
         assert KeyedVectors.load(path).index_to_key == ["a", "b 7.5", "catch 22", "d"]
     path.write_text("2 2\na 1 2 3\nb 1.5 2 4\n")
-    with pytest.raises(DataError, match="2 of 2 lines have more than 2 numbers"):
+    with pytest.raises(DataError, match="2 of 2 lines"):
         KeyedVectors.load(path)
 
 
@@ -643,7 +643,7 @@ def test_export_command(tmp_path, capsys):
     code, err = run(["export", model, "-o", tmp_path / "v.txt"], capsys)
     assert code == 1
     assert "'b c'" in err
-    assert "leave such words out with cawv export --skip-unwritable" in err
+    assert "cawv export --skip-unwritable" in err
     with pytest.raises(DataError, match=r"leave such words out with unwritable='skip'$"):
         kv.save(tmp_path / "v.txt")
     assert not (tmp_path / "v.txt").exists()

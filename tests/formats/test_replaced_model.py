@@ -107,9 +107,7 @@ def test_a_file_that_is_changed_in_place_is_an_error(models: Path) -> None:
     opened = KeyedVectors.load(models / "m")
     with open(models / "m" / "ngrams.tsv", "a") as file:
         file.write("<w9\t0\n")
-    with pytest.raises(
-        DataError, match=r"ngrams\.tsv has changed since the model was loaded: load the model"
-    ):
+    with pytest.raises(DataError, match=r"ngrams\.tsv has changed"):
         opened.get_vector("w1w2")
 
 

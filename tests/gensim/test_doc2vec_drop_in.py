@@ -78,7 +78,7 @@ def test_documents_at_the_edge(caplog: pytest.LogCaptureFixture) -> None:
     assert model.dv.get_vecattr("all", "doc_count") == 2
     assert model.corpus_total_words == 12_000 + 2 + 10 + 1 + 3
     assert np.isfinite(model.dv.vectors).all()
-    with pytest.warns(UserWarning, match=r"1 of 2 documents have no word that the model knows"):
+    with pytest.warns(UserWarning, match=r"1 of 2 documents"):
         found = model.infer_vector([["nothing", "known"], ["a0", "a1"]])
     assert not found[0].any()
     assert found[1].any()

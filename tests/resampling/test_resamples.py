@@ -209,7 +209,7 @@ def test_a_full_disk_while_the_mean_is_made_loses_nothing(
         reserve(descriptor, offset, size)
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(DataError, match=r"cannot reserve .* No space left on device; make room"):
+    with pytest.raises(DataError, match=r"No space left on device"):
         train(corpus, small(), output=tmp_path / "m")
     again = resume(tmp_path / "m")
     assert len(calls) > 6
@@ -319,7 +319,7 @@ def test_a_run_on_sampled_documents_goes_on_and_its_record_names_them(
 def test_what_cannot_be_sampled_as_documents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has 9 documents.*10 or more"):
         train(Documents(in_books(9)), small(min_count=1))
-    with pytest.raises(OptionError, match="goes with"):
+    with pytest.raises(OptionError, match=r"group_by .*resamples"):
         TrainConfig(group_by="files")
     with pytest.raises(OptionError, match=r"group_by.*no_cache"):
         train("x", small(group_by="files"), no_cache=True)

@@ -284,7 +284,7 @@ def test_text_that_is_not_stored_is_read_up_to_the_place(tmp_path: Path, corpus:
     shutil.copytree(tmp_path / "m.run", tmp_path / "n.run")
     assert same(resume(tmp_path / "m"), whole)
     corpus.write_text(corpus.read_text().replace("w1 ", "w2 ", 1))
-    with pytest.raises(DataError, match="the corpus has changed since the run began"):
+    with pytest.raises(DataError, match="the corpus has changed"):
         resume(tmp_path / "n")
 
 
@@ -296,17 +296,17 @@ def test_changed_corpus_is_refused_with_the_reason(tmp_path: Path, corpus: Path)
     cut_short(corpus, small(epochs=4), tmp_path / "m")
     text = corpus.read_bytes()
     corpus.write_bytes(text + b"one more line\n")
-    with pytest.raises(DataError, match=r"c\.txt' has changed since the run began.*--accept-changes"):
+    with pytest.raises(DataError, match=r"c\.txt' has changed.*--accept-changes"):
         resume(tmp_path / "m")
     corpus.unlink()
-    with pytest.raises(DataError, match=r"c\.txt' has vanished since the run began"):
+    with pytest.raises(DataError, match=r"c\.txt' has vanished"):
         resume(tmp_path / "m")
     shutil.copytree(tmp_path / "m.run", tmp_path / "n.run")
     with pytest.warns(UserWarning, match="used as it was read"):
         assert same(resume(tmp_path / "m", accept_changes=True), whole)
     shutil.rmtree(tmp_path / "n.run" / "text")
     corpus.write_bytes(text.replace(b"w1 ", b"w2 ", 1))
-    with pytest.raises(DataError, match="the corpus has changed since the run began"):
+    with pytest.raises(DataError, match="the corpus has changed"):
         resume(tmp_path / "n", accept_changes=True)
     corpus.write_bytes(text)
     assert same(resume(tmp_path / "n"), whole)
@@ -321,7 +321,7 @@ def test_changed_options_are_refused_but_for_those_that_may(tmp_path: Path, corp
                 resume(tmp_path / "m", changes={name: value})
     with pytest.raises(DataError, match=r"corpus was .*c\.txt.* is .*other\.txt"):
         resume(tmp_path / "m", corpus=tmp_path / "other.txt")
-    with pytest.warns(UserWarning, match="not be the same bit for bit"):
+    with pytest.warns(UserWarning, match="bit for bit"):
         resumed = resume(tmp_path / "m", changes={"window": 3, "workers": 2, "alpha": 0.01})
     (change,) = resumed.record["changes"]
     assert 0.4 < change.pop("at") < 0.6
@@ -544,7 +544,7 @@ def test_disk_full_for_a_checkpoint_does_not_end_the_run(
         raise DataError("cannot write '000001.checkpoint': No space left on device")
 
     monkeypatch.setattr("wordvec_ca.training.checkpoint.write_checkpoint", full)
-    with pytest.warns(UserWarning, match=r"no checkpoint could be written: .*No space left.*the run goes on"):
+    with pytest.warns(UserWarning, match=r"checkpoint .*No space left"):
         assert same(train(corpus, small(), output=tmp_path / "m", checkpoint_every="2k"), whole)
 
 

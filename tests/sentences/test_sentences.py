@@ -353,7 +353,7 @@ def test_coverage_is_counted():
         3,
     )
     assert found.oov_rate == pytest.approx(3 / 21)
-    assert "7 sentences (1 empty, 1 without a known word), 21 tokens, 14.29 % unknown" in str(found)
+    assert "(1 empty, 1 without a known word), 21 tokens, 14.29 %" in str(found)
 
 
 # ------------------------------------------------------------------ scikit-learn's contract

@@ -133,7 +133,7 @@ def test_a_cell_that_cannot_fit_is_refused(tmp_path: Path) -> None:
 
     table = pyarrow.table({"text": ["a" * (70 << 20), "b"]})
     parquet.write_table(table, tmp_path / "t.parquet", compression="zstd")
-    with pytest.raises(DataError, match="has cells of 73,400,320 bytes; those of tables can have 67,108,864"):
+    with pytest.raises(DataError, match=r"73,400,320 bytes.*67,108,864"):
         list(TextFiles([str(tmp_path / "t.parquet")], field="text").pieces())
 
 

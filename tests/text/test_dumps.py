@@ -100,7 +100,7 @@ def test_which_pages_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     )  # as multistream dumps
     for workers, block_bytes in [(1, 1), (2, 1 << 20)]:
         options: Any = {"min_count": 1, "workers": workers, "block_bytes": block_bytes}
-        with pytest.warns(UserWarning, match="the page 'Long one' is over 2 MiB and is left out"):
+        with pytest.warns(UserWarning, match="'Long one' is over 2 MiB"):
             result = encode_corpus(path, TextOptions(**options), cache_dir=tmp_path / "c")
         words = [result.vocab.words[i] if i >= 0 else "|" for i in result.tokens.tolist()]
         assert " ".join(words) == "first page . | of two lines . | last & least . |"
@@ -115,7 +115,7 @@ def test_a_page_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(mediawiki_dump, "PAGE_SECONDS", 0.5)
     path = tmp_path / "dump"
     path.write_bytes(dump(page("before"), page("{{a|[[b|" * 5_000, title="Trap"), *[page("after")] * 20))
-    with pytest.warns(UserWarning, match="the page 'Trap' could not be parsed"):
+    with pytest.warns(UserWarning, match="'Trap'"):
         vocab, stats = count_corpus(path, TextOptions(min_count=1, workers=2))
     assert vocab.words == ["after", "before"]
     assert vocab.counts.tolist() == [20, 1]

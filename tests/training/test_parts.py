@@ -266,7 +266,7 @@ def test_commands_know_parts(trained: Path, tmp_path: Path, capsys: pytest.Captu
     code, out, _ = run(capsys, "report", trained, "-o", "-")
     assert code == 0
     assert out.count("Attention by place") >= 2
-    assert "Part near: 16 dimensions, places 1 to 2" in out
+    assert "near: 16 dimensions, places 1 to 2" in out
     code, _, err = run(capsys, "train", tmp_path / "none.txt", "--model", "ssg", "--parts", "near:2,far")
     assert code == 2
     assert "parts" in err

@@ -348,9 +348,9 @@ def test_how_many_replicas() -> None:
     assert found(64, n_tokens=10**9, model="ssg") == 8
     assert found(64, n_tokens=10**9, subwords=True) == 1, "merging rows of n-grams costs quality"
     assert found(64, n_tokens=10**12) == 16, "not beyond what was measured"
-    with pytest.warns(UserWarning, match="32 replicas of cbow: more than 16 may learn less"):
+    with pytest.warns(UserWarning, match="32 replicas of cbow: more than 16"):
         assert found(32, replicas=32) == 32
-    with pytest.warns(UserWarning, match=r"9 replicas of cbow-attn: the loss .* take 4 or fewer"):
+    with pytest.warns(UserWarning, match=r"9 replicas of cbow-attn: .*4 or fewer"):
         assert found(9, replicas=9, model="cbow-attn") == 9
     assert found(4, replicas=32) == 4
     assert found(32, n_words=10**10) == 1, "no room for two"

@@ -181,7 +181,7 @@ def test_lookup_and_unknown_words():
         assert "200" in str(error.value) or "199" in str(error.value)
     with pytest.raises(UnknownWordError):
         kv.most_similar(["w1", "?"])
-    with pytest.raises(TypeError, match="None is neither a word nor a row"):
+    with pytest.raises(TypeError, match="None is neither"):
         kv[None]
     with pytest.raises(KeyError, match="without counts"):
         KeyedVectors(["a"], [[1.0]]).get_vecattr("a", "count")
@@ -333,9 +333,9 @@ def test_nn_answers_known_words_and_reports_the_others(model, capsys, monkeypatc
     assert [json.loads(line)["word"] for line in out.splitlines()] == ["man", "queen"]
     assert json.loads(out.splitlines()[1])["given"] == "Queen"
     first, second, third = err.splitlines()
-    assert "'quean' has no vector among the 6 words; did you mean queen?" in first
+    assert "did you mean queen?" in first
     assert second == "'Queen' has no vector; answering for 'queen'"
-    assert "no known word is spelled like it" in third
+    assert "spelled like it" in third
 
 
 def test_analogy_command(model, capsys):
