@@ -9,9 +9,9 @@ import lzma
 import pickle
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,17 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def saved(save: Callable[[Path], object], name: str = "v") -> dict[str, bytes]:
+    """Return the files that a function writes at a place in an empty folder, or in that place if it is a
+    folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / name
+        save(place)
+        return files_in(place if place.is_dir() else Path(folder))
+
+
 def seeds_of(form: str, *extra: bytes) -> Iterator[Files]:
-    with tempfile.TemporaryDirectory() as place:
-        small_vectors().save(Path(place) / "v", format=form)
-        whole = files_in(Path(place))["v"]
+    whole = saved(lambda place: small_vectors().save(place, format=form))["v"]
     yield {"v": whole}
     yield {"v": whole.replace(b"\n", b"\r\n")}
     if form in ("word2vec", "word2vec-binary", "glove"):
@@ -57,10 +64,8 @@ def seeds_of_fasttext() -> Iterator[Files]:
         types = np.array([0] * n + [1] * n_labels, np.int8)
         inputs = rng.random((n + options.bucket, 2)).astype(np.float32)
         outputs = rng.random((n_labels or n, 2)).astype(np.float32)
-        with tempfile.TemporaryDirectory() as place:
-            made = FastTextModel(options, words, np.array([9, 3, 1]), types, 13, inputs, outputs)
-            write_model(made, Path(place) / "v")
-            whole = files_in(Path(place))["v"]
+        made = FastTextModel(options, words, np.array([9, 3, 1]), types, 13, inputs, outputs)
+        whole = saved(partial(write_model, made))["v"]
         yield {"v": whole}
         yield {"v": gzip.compress(whole)}
         if not n_labels:  # as in 2016: neither magic and version, nor marks of what is pruned or quantised
@@ -93,19 +98,15 @@ def seeds_of_classifiers() -> Iterator[Files]:
             (rng.random((3 + o.bucket, 3), np.float32), rng.random((2, 3), np.float32), None),
             (codes(3 + 2 * bool(o.bucket), bool(o.bucket)), codes(2, False), places),
         ):
-            with tempfile.TemporaryDirectory() as place:
-                made = FastTextModel(o, words, counts, types, 13, inputs, outputs, places=kept)
-                write_fasttext_model(made, Path(place) / "v")
-                yield files_in(Path(place))
+            made = FastTextModel(o, words, counts, types, 13, inputs, outputs, places=kept)
+            yield saved(partial(write_fasttext_model, made))
 
 
 def seeds_of_gensim() -> Iterator[Files]:
     import numpy as np
 
     kv = small_vectors()
-    with tempfile.TemporaryDirectory() as place:
-        kv.save(Path(place) / "v", format="gensim")
-        yield files_in(Path(place))
+    yield saved(partial(kv.save, format="gensim"))
     whole = kv.to_gensim()
     for protocol in range(5):
         stream = io.BytesIO()
@@ -129,9 +130,7 @@ def small_model(kind: str, tags: Any = None, **options: Any) -> Any:
 
 def seeds_of_models() -> Iterator[Files]:
     for kind in ("cbow-attn", "ssg", "cwindow"):
-        with tempfile.TemporaryDirectory() as place:
-            small_model(kind).save(Path(place) / "m")
-            yield files_in(Path(place) / "m")
+        yield saved(small_model(kind).save)
 
 
 def seeds_of_rare_models() -> Iterator[Files]:
@@ -145,9 +144,7 @@ def seeds_of_rare_models() -> Iterator[Files]:
     models += [small_model("cbow", subwords=True), small_model("cbow", hs=True)]
     models[-1].tree = np.array([[1, 0, 0], [0, 0, 1], [0, 1, 1]])
     for made in models:
-        with tempfile.TemporaryDirectory() as place:
-            made.save(Path(place) / "m")
-            yield files_in(Path(place) / "m")
+        yield saved(made.save)
 
 
 def seeds_of_drop_ins() -> Iterator[Files]:
@@ -163,9 +160,7 @@ def seeds_of_drop_ins() -> Iterator[Files]:
         FastText(sentences, bucket=5, **small),
         Doc2Vec([TaggedDocument(words, [f"d{i}"]) for i, words in enumerate(sentences)], **small),
     ):
-        with tempfile.TemporaryDirectory() as place:
-            made.save(str(Path(place) / "v"))
-            yield files_in(Path(place))
+        yield saved(lambda place, made=made: made.save(str(place)))
 
 
 def seeds_of_tables() -> Iterator[Files]:
@@ -196,9 +191,7 @@ def seeds_of_csv() -> Iterator[Files]:
 
 
 def seeds_of_arrays() -> Iterator[Files]:
-    with tempfile.TemporaryDirectory() as place:
-        small_vectors().save(Path(place) / "v.npy", format="numpy")
-        yield files_in(Path(place))
+    yield saved(partial(small_vectors().save, format="numpy"), "v.npy")
 
 
 def seeds_of_zip_archives() -> Iterator[Files]:
@@ -213,9 +206,7 @@ def seeds_of_zip_archives() -> Iterator[Files]:
 
 def seeds_of_folders() -> Iterator[Files]:
     for form in ("projector", "model2vec", "huggingface", "sentence-transformers"):
-        with tempfile.TemporaryDirectory() as place:
-            small_vectors().save(Path(place) / "x", format=form)
-            yield files_in(Path(place) / "x")
+        yield saved(partial(small_vectors().save, format=form))
 
 
 def seeds_of_texts() -> Iterator[Files]:
@@ -246,9 +237,7 @@ def seeds_of_fits() -> Iterator[Files]:
     for method in ("usif", "ca-sem-sif"):
         fitted = SentenceVectorizer(vectors_of_sentences(), method=method)
         fitted.fit(["the wörd", "the 1/2", "wörd wörd the"])
-        with tempfile.TemporaryDirectory() as place:
-            fitted.save(Path(place))
-            yield files_in(Path(place))
+        yield saved(fitted.save)
 
 
 def seeds_of_runs() -> Iterator[Files]:
@@ -304,9 +293,7 @@ def seeds_of_resamples() -> Iterator[Files]:
         for number in range(3):
             one.put(number, 0, rng.normal(size=(3, one.codes.shape[2])).astype(np.float32))
     made.resamples = Resamples(*codes, rng.normal(size=(3, 4)).astype(np.float32))
-    with tempfile.TemporaryDirectory() as place:
-        made.save(Path(place) / "m")
-        yield files_in(Path(place) / "m")
+    yield saved(made.save)
 
 
 @cache
@@ -320,9 +307,7 @@ def numbers_of_index() -> Any:
 def seeds_of_neighbours() -> Iterator[Files]:
     from wordvec_ca.vectors import ApproximateNeighbours
 
-    with tempfile.TemporaryDirectory() as place:
-        ApproximateNeighbours.build(numbers_of_index(), Path(place) / "i", workers=1)
-        yield files_in(Path(place) / "i")
+    yield saved(lambda place: ApproximateNeighbours.build(numbers_of_index(), place, workers=1))
 
 
 @cache
@@ -337,9 +322,7 @@ def seeds_of_search_indexes() -> Iterator[Files]:
     sentences = ["the wörd", "the 1/2", "unknown", "wörd wörd the"]
     for method in ("mean", "sif"):
         fitted = SentenceVectorizer(vectors_of_sentences(), method=method).fit(sentences)
-        with tempfile.TemporaryDirectory() as place:
-            SearchIndex.build(sentences, fitted, Path(place) / "i")
-            yield files_in(Path(place) / "i")
+        yield saved(partial(SearchIndex.build, sentences, fitted))
 
 
 def seeds_of_caches() -> Iterator[Files]:
