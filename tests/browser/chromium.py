@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -43,18 +43,7 @@ class Chromium:
     def __init__(self, path: str) -> None:
         import websocket
 
-        self.complaints: list[str] = []
-        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._process = subprocess.Popen(
-            [path, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
-            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert self._process.stderr is not None
-        address = next(
-            found[1]
-            for line in self._process.stderr
-            if (found := re.search(r"listening on (ws://\S+)", line))
-        )
+        address = self._launched([path, *FLAGS, "about:blank"], "--user-data-dir=")
         self._socket = websocket.create_connection(address, timeout=60)
         self._number, self._session = 0, ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -62,7 +51,19 @@ class Chromium:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
-    def __enter__(self) -> Chromium:
+    def _launched(self, command: list[str], profile: str) -> str:
+        """Start the browser with an empty profile; return the address at which it takes commands."""
+        self.complaints: list[str] = []
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._process = subprocess.Popen(
+            [*command, *f"{profile}{self._profile.name}".split()],
+            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        assert self._process.stderr is not None
+        found = (re.search(r"listening on (ws://\S+)", line) for line in self._process.stderr)
+        return next(one[1] for one in found if one)
+
+    def __enter__(self) -> Self:
         """Return the browser."""
         return self
 

@@ -1,17 +1,14 @@
-"""A headless Firefox, driven through WebDriver BiDi, with the methods of ``chromium.Chromium``."""
+"""A headless Firefox, driven through WebDriver BiDi; what does not depend on the protocol is Chromium's."""
 
 from __future__ import annotations
 
 import base64
 import json
-import re
 import shutil
-import subprocess
-import tempfile
-import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any
+
+from chromium import Chromium
 
 KEYS = {"Enter": "\ue007", "ArrowDown": "\ue015", "Escape": "\ue00c"}
 
@@ -21,7 +18,7 @@ def executable() -> str | None:
     return next((found for name in ("firefox-esr", "firefox") if (found := shutil.which(name))), None)
 
 
-class Firefox:
+class Firefox(Chromium):
     """A browser with one tab.
 
     Attributes
@@ -33,36 +30,14 @@ class Firefox:
     def __init__(self, path: str) -> None:
         import websocket
 
-        self.complaints: list[str] = []
-        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._process = subprocess.Popen(
-            [path, "--headless", "--no-remote", "--remote-debugging-port=0", "--profile", self._profile.name],
-            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert self._process.stderr is not None
-        address = next(
-            found[1]
-            for line in self._process.stderr
-            if (found := re.search(r"listening on (ws://\S+)", line))
+        address = self._launched(
+            [path, "--headless", "--no-remote", "--remote-debugging-port=0"], "--profile "
         )
         self._socket = websocket.create_connection(f"{address}/session", timeout=120, suppress_origin=True)
         self._number = 0
         self.call("session.new", capabilities={})
         self._tab = self.call("browsingContext.getTree")["contexts"][0]["context"]
         self.call("session.subscribe", events=["log.entryAdded", "network.beforeRequestSent"])
-
-    def __enter__(self) -> Firefox:
-        """Return the browser."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the browser."""
-        self._socket.close()
-        self._process.terminate()
-        self._process.wait(20)
-        self._profile.cleanup()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Call a method of the protocol and return its result."""
@@ -101,23 +76,6 @@ class Firefox:
         self.complaints = []
         self.call("browsingContext.navigate", context=self._tab, url=address, wait="complete")
 
-    def wait(self, condition: str, seconds: float = 30.0) -> None:
-        """Wait until an expression in the page is true."""
-        end = time.monotonic() + seconds
-        while not self.evaluate(condition):
-            assert time.monotonic() < end, f"{condition} did not become true in {seconds} s"
-            time.sleep(0.02)
-
-    def click(self, selector: str) -> None:
-        """Click on the middle of the first element of a selector."""
-        found = self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
-            "e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect();"
-            "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
-        )
-        assert found, f"there is no {selector}"
-        self.drag([(found[0], found[1])])
-
     def drag(self, places: list[tuple[float, float]]) -> None:
         """Press at the first place of the window, move over the others, and let go at the last."""
         moves: list[dict[str, Any]] = [
@@ -144,7 +102,7 @@ class Firefox:
         size = {"width": width, "height": height}
         self.call("browsingContext.setViewport", context=self._tab, viewport=size, devicePixelRatio=1)
 
-    def screenshot(self, path: Path) -> None:
+    def screenshot(self, path: Path, of: str | None = None) -> None:
         """Save a picture of the window."""
         found = self.call("browsingContext.captureScreenshot", context=self._tab)
         path.write_bytes(base64.b64decode(found["data"]))
