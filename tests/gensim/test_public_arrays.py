@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +115,99 @@ def test_inference_uses_what_the_model_is_now() -> None:
     model.train(DOCUMENTS, total_examples=60, epochs=3)
     trained = model.infer_vector(text)
     assert np.array_equal(trained, pickle.loads(pickle.dumps(model)).infer_vector(text))
+
+
+KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "cbow": (Word2Vec, {}),
+    "skipgram hs": (Word2Vec, {"sg": 1, "hs": 1}),
+    "dm": (Doc2Vec, {"dm": 1, "hs": 1}),
+    "dbow": (Doc2Vec, {"dm": 0, "dbow_words": 1}),
+    "concat": (Doc2Vec, {"dm": 1, "dm_concat": 1, "window": 2, "hs": 1}),
+}
+
+
+def trained(kind: str, size: int, **options: Any) -> Any:
+    cls, own = KINDS[kind]
+    texts = DOCUMENTS if cls is Doc2Vec else SENTENCES
+    return cls(texts, **{**COMMON, "vector_size": size, **own, **options})
+
+
+def more(model: Any, **options: Any) -> None:
+    texts = DOCUMENTS if isinstance(model, Doc2Vec) else SENTENCES
+    model.train(texts, total_examples=len(texts), epochs=1, **options)
+
+
+@pytest.mark.parametrize("size", [16, 20])
+def test_vectors_are_found_by_their_address(size: int) -> None:
+    model = trained("cbow", size)  # as fse and other programs in C find them
+    base = model.wv.vectors.ctypes.data
+    for row, word in enumerate(model.wv.index_to_key):
+        vector = (ctypes.c_float * size).from_address(base + row * size * 4)
+        assert list(vector) == model.wv[word].tolist()
+
+
+@pytest.mark.parametrize("size", [16, 20])
+@pytest.mark.parametrize("kind", ["cbow", "skipgram hs", "dm", "dbow", "concat"])
+def test_training_goes_on_from_what_users_write_into_arrays(kind: str, size: int) -> None:
+    class Sets:
+        """Sets vectors of an epoch, before or after it."""
+
+        def __init__(self, when: str) -> None:
+            self.when = when
+
+        def __getattr__(self, name: str) -> Any:
+            return self.set if name == self.when else lambda model: None
+
+        def set(self, model: Any) -> None:
+            for array in (model.wv.vectors, model.syn1neg):
+                array[0] = 7
+            if hasattr(model, "syn1"):
+                model.syn1[0] = 7
+
+    for when in ("on_epoch_begin", "on_train_end"):
+        model = trained(kind, size, alpha=1e-9, min_alpha=1e-9, callbacks=[Sets(when)])
+        more(model, start_alpha=1e-9, end_alpha=1e-9)
+        for array in (model.wv.vectors, model.syn1neg):
+            np.testing.assert_allclose(array[0], 7, atol=1e-3)
+            assert not np.allclose(array[1], 7)
+        if hasattr(model, "syn1"):
+            np.testing.assert_allclose(model.syn1[0], 7, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [16, 20])
+@pytest.mark.parametrize("kind", ["dm", "dbow", "concat"])
+def test_a_text_alone_sees_the_arrays_as_they_are(kind: str, size: int) -> None:
+    model = trained(kind, size)
+    text = SENTENCES[0]
+    first = model.infer_vector(text)
+    for array in (model.wv.vectors, model.dv.vectors, model.syn1neg, getattr(model, "syn1", model.syn1neg)):
+        array *= -1.5
+        array += 0.1
+    again = model.infer_vector(text)
+    assert not np.array_equal(first, again)
+    assert np.array_equal(again, model.infer_vector([text, SENTENCES[1]])[0])
+    assert np.array_equal(again, pickle.loads(pickle.dumps(model)).infer_vector(text))
+
+
+def test_documents_may_have_no_tags() -> None:
+    model = Doc2Vec([TaggedDocument(line, []) for line in SENTENCES], vector_size=20, min_count=1, epochs=1)
+    assert model.dv.vectors.shape == (0, 20)
+    assert model.infer_vector(SENTENCES[0]).shape == (20,)
+
+
+def test_a_text_alone_does_not_draw_all_negatives() -> None:
+    texts = [[f"w{i * 40 + k}" for k in range(40)] for i in range(500)]
+    model = Doc2Vec(
+        [TaggedDocument(text, [i]) for i, text in enumerate(texts)], vector_size=16, min_count=1, epochs=1
+    )
+    model.infer_vector(texts[0])
+    alone, together = [], []
+    for _ in range(3):  # the least of three: others work on the machine, too
+        start = time.process_time()
+        for text in texts[:40]:
+            model.infer_vector(text)
+        alone.append(time.process_time() - start)
+        start = time.process_time()
+        model.infer_vector(texts[:40] * 10)
+        together.append(time.process_time() - start)
+    assert min(alone) < 5 * min(together)  # it was 500 times

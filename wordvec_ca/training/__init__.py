@@ -12,7 +12,7 @@ from wordvec_ca.training.collapse import CollapseWatch, collapse_warning
 from wordvec_ca.training.divergence import LARGEST, TrainingDiverged, sign_of_divergence
 from wordvec_ca.training.document_journal import BASE
 from wordvec_ca.training.held_out import held_out_loss
-from wordvec_ca.training.inference import Inference, known_rows
+from wordvec_ca.training.inference import MEASURED_DOCUMENTS, Inference, known_rows
 from wordvec_ca.training.likelihood import log_likelihoods
 from wordvec_ca.training.line_sample import LineSample
 from wordvec_ca.training.merge_plan import (
@@ -34,6 +34,7 @@ __all__ = [
     "BASE",
     "DEFAULT_INTERVAL",
     "LARGEST",
+    "MEASURED_DOCUMENTS",
     "Checkpointing",
     "Checkpoints",
     "Clock",

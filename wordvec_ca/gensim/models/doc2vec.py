@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from xopen import xopen
 
 from wordvec_ca.corpus import DocumentTags, ScannedDocuments, scan_documents
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.fitting import Corpus, engine_of, public_arrays
+from wordvec_ca.gensim.models.fitting import Corpus, PublicRows, loop_of
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
 from wordvec_ca.gensim.models.trim_rules import TrimRule
 from wordvec_ca.gensim.models.word2vec import FAST_VERSION, OnClassOnly, Word2Vec
-from wordvec_ca.training import Inference, known_rows
+from wordvec_ca.training import MEASURED_DOCUMENTS, Inference, known_rows
 
 __all__ = [
     "FAST_VERSION",
@@ -100,6 +100,18 @@ class TaggedBrownCorpus:
                 words = [f"{word.lower()}/{tag[:2]}" for word, tag in pairs if tag[:2].isalpha()]
                 if words:
                     yield TaggedDocument(words, [f"{os.path.join(self.dirname, name)}_SENT_{number}"])
+
+
+OUTPUTS = "syn1neg", "syn1"
+
+
+class _Kept(NamedTuple):
+    """An inference, and what it was made for."""
+
+    key: tuple[Any, ...]
+    arrays: tuple[Any, ...]
+    inference: Inference
+    public: dict[str, PublicRows]
 
 
 class Doc2Vec(Word2Vec):
@@ -183,8 +195,6 @@ class Doc2Vec(Word2Vec):
             shrink_windows=shrink_windows,
             **kwargs,
         )
-
-    _kept_inference: tuple[tuple[float, ...], tuple[Any, ...], Inference] | None = None
 
     def __str__(self) -> str:
         parts = [f'"{self.comment}"'] if self.comment else []
@@ -361,11 +371,6 @@ class Doc2Vec(Word2Vec):
 
     # ---- training -----------------------------------------------------------------------------------------
 
-    @property
-    def _tags(self) -> DocumentTags:
-        """The documents, before a text assigns lines to them."""
-        return DocumentTags(len(self.dv.index_to_key))
-
     def _corpus(
         self,
         corpus_iterable: Any,
@@ -448,36 +453,39 @@ class Doc2Vec(Word2Vec):
             raise RuntimeError("you must first build vocabulary before inferring vectors")
         words = list(doc_words)
         several = bool(words) and isinstance(words[0], list | tuple)
-        inference = self._inferring().at(
-            epochs or self.epochs, alpha or self.alpha, min_alpha or self.min_alpha
-        )
+        kept, public = self._inferring()
+        inference = kept.at(epochs or self.epochs, alpha or self.alpha, min_alpha or self.min_alpha)
         lines = known_rows(self.wv.key_to_index, words if several else [words])
-        for public, rows in public_arrays(self, inference.model):
-            if public is not self.dv.vectors:  # vectors of words may have been changed in place
-                for line in lines:
-                    rows[line] = public[line]
+        # Arrays may have changed in place. One text reads few rows; to copy all takes longer than to infer.
+        copied = {name: rows for name, rows in public.items() if not rows.shared}
+        read = inference.rows_read(lines[0]) if copied and not several else {}
+        for name, rows in copied.items():
+            rows.take(read.get(name, slice(None)))
         found = inference.infer(lines, threads=inference.config.threads if several else 1)
         return found if several else found[0]
 
-    def _inferring(self) -> Inference:
-        """Return what infers vectors: kept from the last call if neither parameters nor options changed."""
-        plain = tuple(value for value in vars(self).values() if isinstance(value, int | float))
-        arrays = (
-            self.wv.vectors,
-            self.dv.vectors,
-            getattr(self, "syn1neg", None),
-            getattr(self, "syn1", None),
-        )
-        kept = self._kept_inference
-        if kept is None or kept[0] != plain or any(a is not b for a, b in zip(kept[1], arrays, strict=True)):
-            inference = Inference(engine_of(self, self._tags))
-            arrays = (self.wv.vectors, self.dv.vectors, *arrays[2:])  # engine_of may align them
-            kept = self._kept_inference = plain, arrays, inference
-        return kept[2]
+    _inference: _Kept | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickle and copy: without the text, and without what infers."""
-        return {**super().__getstate__(), "_kept_inference": None}
+    def _inferring(self) -> tuple[Inference, dict[str, PublicRows]]:
+        """Return the inference and the public arrays that it reads, kept until an array or an option differs.
+
+        To draw the negatives anew for each text would take longer than to infer its vector.
+        """
+        scalar = int, float, str, np.generic
+        options = {name: value for name, value in vars(self).items() if isinstance(value, scalar)}
+        counts = self.wv.expandos["count"]
+        arrays = self.wv.vectors, self.dv.vectors, self.wv.index_to_key, counts, *map(vars(self).get, OUTPUTS)
+        key = options, len(self.wv.index_to_key), len(self.dv.index_to_key)
+        kept = self._inference
+        if (
+            kept is None
+            or kept.key != key
+            or any(a is not b for a, b in zip(kept.arrays, arrays, strict=True))
+        ):
+            n_documents = min(MEASURED_DOCUMENTS, len(self.dv.index_to_key))
+            engine, public = loop_of(self, DocumentTags(n_documents), filled=False)
+            kept = self._inference = _Kept(key, arrays, Inference(engine), public)
+        return kept.inference, kept.public
 
     def similarity_unseen_docs(
         self,

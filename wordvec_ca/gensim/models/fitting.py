@@ -153,85 +153,139 @@ def _name_of(model: Any) -> Any:
     return "pv-dbow" if model.sg else "pv-dm-concat" if _is_concatenated(model) else "pv-dm"
 
 
-def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
-    """Return the parameters of a model as the training loop needs them: in aligned rows of whole vectors.
+class PublicRows:
+    """A public array of a model, and the rows of the training loop that correspond to it.
 
-    They share memory with the arrays of the model where its rows are whole vectors, too; elsewhere they are
-    copies, which `public_arrays` lists.
+    Rows of the loop are padded to 64 bytes. Programs in C read public arrays by address, so these are
+    contiguous. Both are the same memory if a vector fills its row, that is, if its size is a multiple of 16.
+
+    Parameters
+    ----------
+    owner : object
+        The model or its table of vectors.
+    name : str
+        Name of the array.
+    rows : ndarray of shape (n, width), float32
+        Rows of the loop.
+    size : int
+        Dimensions of a vector; a row may hold several.
+    turn : int
+        gensim has the last ``turn`` vectors of a row first.
+    nodes : bool
+        Whether the rows are nodes of the tree: gensim numbers them from the leaves, the loop from the root.
+    """
+
+    def __init__(
+        self, owner: Any, name: str, rows: np.ndarray, size: int, *, turn: int = 0, nodes: bool = False
+    ) -> None:
+        self._owner, self._name, self._rows, self._turn, self._nodes = owner, name, rows, turn, nodes
+        n_parts = getattr(owner, name).shape[1] // size
+        self._parts = rows.reshape(len(rows), n_parts, rows.shape[1] // n_parts)[:, :, :size]
+        if nodes:  # one less than there are words
+            self._parts = self._parts[: len(rows) - 1][::-1]
+
+    @property
+    def _public(self) -> np.ndarray:
+        public: np.ndarray = getattr(self._owner, self._name)
+        return public
+
+    @property
+    def shared(self) -> bool:
+        """Whether the public array is the memory of the loop."""
+        return np.may_share_memory(self._public, self._rows)
+
+    def begin(self) -> None:
+        """Make the public array one that training can write to."""
+        if self.shared:
+            return
+        if self._rows.shape == self._public.shape and not self._nodes and not self._turn:
+            setattr(self._owner, self._name, self._rows)
+        else:
+            setattr(self._owner, self._name, np.require(self._public, np.float32, ["C", "W"]))
+
+    def take(self, chosen: Any = slice(None)) -> None:
+        """Copy rows of the public array to the loop: all, or some by their numbers in the loop."""
+        if self.shared:
+            return
+        n, parts, size = self._parts.shape
+        public = self._public
+        plain = parts == 1 and not self._nodes and not self._turn
+        if plain and public.dtype == np.float32 and public.flags.c_contiguous:
+            # each vector as one item: numpy copies chosen items at once, but the numbers of rows one by one
+            item = np.dtype((np.void, 4 * size))
+            places = np.ndarray((n,), item, self._rows, strides=self._rows.strides[:1])
+            places[chosen] = np.ndarray((n,), item, public)[chosen]
+            return
+        if self._nodes and isinstance(chosen, np.ndarray):
+            chosen = n - 1 - chosen
+        rows = public[:n][chosen].reshape(-1, parts, size)
+        self._parts[chosen] = np.roll(rows, -self._turn, axis=1) if self._turn else rows
+
+    def publish(self) -> None:
+        """Copy all rows of the loop to the public array."""
+        if not self.shared:
+            public = self._public[: len(self._parts)].reshape(self._parts.shape)  # a view: it is contiguous
+            public[:] = np.roll(self._parts, self._turn, axis=1) if self._turn else self._parts
+
+
+def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
+    """Return the parameters of a model as the training loop needs them."""
+    return loop_of(model, tags)[0]
+
+
+def loop_of(
+    model: Any, tags: DocumentTags | None = None, *, filled: bool = True
+) -> tuple[Any, dict[str, PublicRows]]:
+    """Return the parameters of a model as the loop needs them, and the public arrays, by their names there.
+
+    The loop works on the memory of a public array if its rows need no padding; otherwise on a copy, which is
+    empty if it shall not be ``filled``.
     """
     counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
     words = model.wv.spelled() if getattr(model.wv, "bucket", 0) else model.wv.index_to_key
     engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts), tags)
+    size, public = model.vector_size, {}
+    turn = model.dm_tag_count if _is_concatenated(model) else 0
     if engine.subwords is None:
-        engine.inputs = _aligned(model.wv, "vectors", engine.inputs)
-    else:
-        engine.inputs[:, : model.vector_size] = model.wv.vectors
+        engine.inputs = _readable(model.wv.vectors, engine.inputs)
+        public["inputs"] = PublicRows(model.wv, "vectors", engine.inputs, size)
+    else:  # composed from the rows of words and n-grams: see `NgramRows`
+        engine.inputs[:, :size] = model.wv.vectors
     if engine.documents is not None:
-        engine.documents.rows = _aligned(model.dv, "vectors", engine.documents.rows)
-    if model.negative and not _is_concatenated(model):
-        engine.outputs = _aligned(model, "syn1neg", engine.outputs)
-    elif model.negative:
-        _parts(model, engine.outputs)[:] = _rolled(model, model.syn1neg, -model.dm_tag_count)
-    if model.hs:  # gensim numbers the nodes of the tree from the leaves, the loop from the root
-        n_nodes = max(0, len(model.syn1) - 1)
-        tags_last = -model.dm_tag_count if _is_concatenated(model) else 0
-        _parts(model, engine.nodes)[:n_nodes] = _rolled(model, model.syn1[:n_nodes][::-1], tags_last)
-    return engine
+        first = model.dv.vectors[: len(engine.documents)]  # all, but for inference
+        engine.documents.rows = _readable(first, engine.documents.rows)
+        public["documents"] = PublicRows(model.dv, "vectors", engine.documents.rows, size)
+    if model.negative:
+        engine.outputs = engine.outputs if turn else _readable(model.syn1neg, engine.outputs)
+        public["outputs"] = PublicRows(model, "syn1neg", engine.outputs, size, turn=turn)
+    if model.hs:
+        public["nodes"] = PublicRows(model, "syn1", engine.nodes, size, turn=turn, nodes=True)
+    if filled:
+        for each in public.values():
+            each.take()
+    return engine, public
 
 
-def _aligned(owner: Any, name: str, room: np.ndarray) -> np.ndarray:
-    """Return an array of the model as the loop needs it: itself if possible, else copied into ``room``."""
-    rows = getattr(owner, name)
-    if rows.shape == room.shape:
-        flags = rows.flags
-        if rows.dtype == room.dtype and flags.c_contiguous and flags.writeable and not rows.ctypes.data % 64:
-            return np.asarray(rows)
-        setattr(owner, name, room)
-    room[:, : rows.shape[1]] = rows
-    return room
-
-
-def public_arrays(model: Any, engine: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return arrays of the model that the engine has copies of, each with the copy.
-
-    Programs read the model's arrays by their address (fse does), so they have no padding. An array that
-    cannot be written, as one that is mapped from a file, is replaced.
-    """
-    pairs = [(model.wv, "vectors", engine.inputs)] if engine.subwords is None else []
-    if engine.documents is not None:
-        pairs.append((model.dv, "vectors", engine.documents.rows))
-    if model.negative and not _is_concatenated(model):
-        pairs.append((model, "syn1neg", engine.outputs))
-    found = []
-    for owner, name, rows in pairs:
-        public = getattr(owner, name)
-        if np.shares_memory(public, rows):
-            continue
-        if public.dtype != rows.dtype or not (public.flags.c_contiguous and public.flags.writeable):
-            public = np.array(public, rows.dtype, order="C")
-            setattr(owner, name, public)
-        found.append((public, rows[:, : public.shape[1]]))
-    return found
-
-
-def _parts(model: Any, rows: np.ndarray) -> np.ndarray:
-    """Remove the padding of rows with one or several vectors each: shape (n, vectors, vector_size)."""
-    n_parts = model.layer1_size // model.vector_size
-    return rows.reshape(len(rows), n_parts, -1)[:, :, : model.vector_size]
-
-
-def _rolled(model: Any, rows: np.ndarray, places: int) -> np.ndarray:
-    """Rotate the concatenated vectors of rows by ``places``: gensim has those of tags first, we last."""
-    return np.roll(rows.reshape(len(rows), -1, model.vector_size), places, axis=1)
+def _readable(public: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """Return a public array if the loop can work on it as it is, else the room for a copy."""
+    fits = public.shape == room.shape and public.dtype == room.dtype and public.ctypes.data % 64 == 0
+    return public if fits and public.flags.c_contiguous and public.flags.writeable else room
 
 
 class Report:
     """Reports the progress of training to a model and its callbacks."""
 
-    def __init__(self, model: Any, engine: Any, trainer: Trainer, callbacks: Sequence[Any]) -> None:
-        self.model, self.engine, self.trainer, self.callbacks = model, engine, trainer, callbacks
+    def __init__(
+        self,
+        model: Any,
+        engine: Any,
+        public: dict[str, PublicRows],
+        trainer: Trainer,
+        callbacks: Sequence[Any],
+    ) -> None:
+        self.model, self.engine, self.public = model, engine, public
+        self.trainer, self.callbacks = trainer, callbacks
         self.ngrams = None if engine.subwords is None else NgramRows(model.wv, engine)
-        self.copies = public_arrays(model, engine)
 
     def __call__(self, progress: Progress) -> None:
         """Receive one record of the trainer."""
@@ -252,9 +306,9 @@ class Report:
         if progress.epoch < progress.epochs:
             for callback in self.callbacks:
                 callback.on_epoch_begin(model)
-        if self.callbacks:  # which may have changed vectors
-            for public, rows in self.copies:
-                rows[:] = public
+        if self.callbacks:  # they may have changed vectors
+            for each in self.public.values():
+                each.take()
         if (model.alpha, model.min_alpha) != rates:
             self.trainer.schedule.change_rates(max(model.alpha, model.min_alpha), model.min_alpha)
 
@@ -264,31 +318,29 @@ class Report:
         model.min_alpha_yet_reached = self.trainer.schedule.alpha(self.trainer.reached)
         if model.compute_loss:
             model.running_training_loss = self.trainer.tally("loss")
-        for public, rows in self.copies:
-            public[:] = rows
         model.wv.forget_norms()
         if self.ngrams is not None:
             self.ngrams.scatter_gains()
-        tags_first = model.dm_tag_count if _is_concatenated(model) else 0
         if self.engine.documents is not None:
             model.dv.forget_norms()
-        if tags_first and model.negative:
-            outputs = _parts(model, self.engine.outputs).reshape(len(model.wv), -1)
-            model.syn1neg[:] = _rolled(model, outputs, tags_first).reshape(model.syn1neg.shape)
-        if model.hs:
-            n_nodes = max(0, len(model.syn1) - 1)
-            nodes = _parts(model, self.engine.nodes)[:n_nodes][::-1].reshape(n_nodes, -1)
-            model.syn1[:n_nodes] = _rolled(model, nodes, tags_first).reshape(n_nodes, -1)
+        for each in self.public.values():
+            each.publish()
 
 
 def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]:
     """Train a model; return how many words were trained on, and how many were read."""
-    engine = engine_of(model, corpus.tags)
+    model._inference = None  # made for the parameters before training
+    engine, public = loop_of(model, corpus.tags)
+    for each in public.values():
+        each.begin()
     trainer = Trainer(engine, corpus.tokens, rates=row_rates(model))
-    report = Report(model, engine, trainer, callbacks)
+    report = Report(model, engine, public, trainer, callbacks)
     started = time.perf_counter()
     for callback in callbacks:
         callback.on_epoch_begin(model)
+    if callbacks:  # they may have changed vectors
+        for each in public.values():
+            each.take()
     try:
         trainer.run([report])
     except KeyboardInterrupt:

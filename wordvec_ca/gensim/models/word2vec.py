@@ -232,8 +232,8 @@ class Word2Vec(WithForms, Vocabulary):
     __repr__ = __str__
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickle and copy: without the text."""
-        return {**vars(self), "_scanned": None}
+        """Return the state for pickle and copy: without the text, and without what inference keeps."""
+        return {**vars(self), "_inference": None, "_scanned": None}
 
     # ---- training -----------------------------------------------------------------------------------------
 
