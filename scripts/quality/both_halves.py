@@ -155,8 +155,6 @@ FORMS: dict[str, Callable[[Halves], np.ndarray]] = {
     "input": of_library("input"),
     "output": of_library("output"),
     "both": of_library("both"),
-    "beside": of_library("beside"),
-    "sum": of_library("sum"),
     "output as it is": lambda h: h.outputs.mean(axis=1),
     "input, components": lambda h: components(unit(h.inputs), h.inputs.shape[1]),
     "both, weight 1": of_both(1.0),
@@ -173,7 +171,7 @@ FORMS: dict[str, Callable[[Halves], np.ndarray]] = {
     "both, next places": lambda h: of_library("both")(next_bands(h)),
 }
 OF_PLACES = ("both, all places", "output, next places", "both, next places")
-FIRST = [form for form in FORMS if form not in (*OF_PLACES, "sum", "output as it is")]
+FIRST = [form for form in FORMS if form not in (*OF_PLACES, "output as it is")]
 NEAR_FIRST = ("input", "output", "both", "both, norms", "both, weight 1", "input, components")
 FINALISTS = ("input", "output", "both", "input, components")
 

@@ -70,6 +70,7 @@ from wordvec_ca.tables import (
     keys_of,
     logits_by_part,
     map_of_inputs,
+    output_weight,
     parts_of_record,
 )
 
@@ -176,7 +177,8 @@ def _stored_halves(path: Path, metadata: dict[str, Any]) -> Halves:
             f"{path}: output rows of shape {outputs.shape} and input rows of shape {inputs.shape} are not of "
             "one model"
         )
-    return Halves(inputs, outputs.reshape(len(inputs), -1, inputs.shape[1]))
+    outputs = outputs.reshape(len(inputs), -1, inputs.shape[1])
+    return Halves(inputs, outputs, output_weight(bool(config.get("subwords"))))
 
 
 def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Callable[..., np.ndarray] | None:

@@ -50,6 +50,7 @@ from wordvec_ca.tables import (
     attention_of_words,
     logits_by_part,
     map_of_inputs,
+    output_weight,
 )
 from wordvec_ca.vectors import KeyedVectors
 
@@ -349,7 +350,8 @@ class EmbeddingModel:
                 Option("vectors", "input"),
             )
         n, d = len(self.vocab), self.config.vector_size
-        return Halves(self.inputs[:, :d], self.outputs.reshape(n, -1, padded(d))[:, :, :d])
+        outputs = self.outputs.reshape(n, -1, padded(d))[:, :, :d]
+        return Halves(self.inputs[:, :d], outputs, output_weight(self.config.subwords))
 
     def fitted_form(self) -> FittedForm:
         """Return the form of the published vectors, fitted on the parameters as they are now."""
@@ -559,7 +561,7 @@ class EmbeddingModel:
         inputs = read_array(folder / (ModelFile.VECTORS if form == "input" else ModelFile.INPUTS), (n, d))
         published = None
         if form != "input":
-            published = read_array(folder / ModelFile.VECTORS, (n, 2 * d if form == "beside" else d))
+            published = read_array(folder / ModelFile.VECTORS, (n, d))
         names = ["outputs"] * bool(config.negative) + ["nodes"] * config.hs
         of_output = [read_array(folder / OF_OUTPUT[name], (n, bands, widths * d)) for name in names]
         attention = read_attention(folder) if config.spec.attends else None
@@ -586,7 +588,7 @@ class EmbeddingModel:
             model.slot_logits[0, : len(slots)] = slots
         if published is not None:
             model._published = published
-        model.resamples = Resamples.load(folder, n, 2 * d if form == "beside" else d)
+        model.resamples = Resamples.load(folder, n, d)
         model.history = History.load(folder / ModelFile.HISTORY)
         fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}
         model.record = {key: value for key, value in record.items() if key not in fixed}

@@ -268,13 +268,11 @@ ATTENTION_KINDS = get_args(AttentionKind)
 """What attention logits can depend on: word and place, place alone, or word alone."""
 
 
-VectorForm = Literal["input", "output", "both", "beside", "sum"]
+VectorForm = Literal["input", "output", "both"]
 VECTOR_FORMS: dict[str, str] = {
     "input": "input rows, as word2vec publishes",
     "output": "output rows less their mean",
     "both": "principal components of input and output rows, as many as vector_size",
-    "beside": "input and output rows side by side, twice vector_size",
-    "sum": "the sum of input and output rows at unit length",
 }
 """Forms of a model's vectors, see `wordvec_ca.tables.published`: name -> description for people."""
 

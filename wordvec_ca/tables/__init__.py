@@ -17,7 +17,7 @@ from wordvec_ca.tables.ngrams import (
 )
 from wordvec_ca.tables.parts import Part, parse_parts, parts_of_record
 from wordvec_ca.tables.parts import written as written_parts
-from wordvec_ca.tables.published import FittedForm, Halves, check_form, map_of_inputs
+from wordvec_ca.tables.published import FITTED, FittedForm, Halves, check_form, map_of_inputs, output_weight
 from wordvec_ca.tables.resamples import RESAMPLE_FILES, EightBit, Resamples
 from wordvec_ca.tables.table import (
     CutOffError,
@@ -34,6 +34,7 @@ from wordvec_ca.tables.table import (
 
 __all__ = [
     "END_OF_LINE",
+    "FITTED",
     "RESAMPLE_FILES",
     "CutOffError",
     "EightBit",
@@ -58,6 +59,7 @@ __all__ = [
     "mean_attention",
     "ngrams_of",
     "one_blas_thread",
+    "output_weight",
     "parse_parts",
     "parts_of_record",
     "row_blocks",

@@ -6,8 +6,6 @@ form computes one vector from the two rows of a word::
     input    W
     output   O less its mean
     both     principal components of W and O side by side: as many as W has columns
-    beside   W and O, each less its mean, side by side: twice as many columns
-    sum      W and O, each less its mean and at unit length, added
 
 Means and components are those of the most frequent words, whose rows have the least noise. All output rows
 share a large common vector, because negative sampling asks that most products of input and output rows are
@@ -37,6 +35,9 @@ OUTPUT_WEIGHT = 2.0
 """Weight of output rows relative to input rows, both at unit length (chosen in
 docs/evidence, both-halves)."""
 
+OUTPUT_WEIGHT_WITH_NGRAMS = 1.0
+"""The same where input rows are made of n-grams: with 2, what n-grams know of word forms is lost."""
+
 BLOCK_ROWS = 8_192
 """Number of rows computed at a time; fixed, since the last bits of a product may depend on it."""
 
@@ -50,10 +51,13 @@ class Halves(NamedTuple):
         W; possibly a view or a memory map.
     outputs : ndarray of shape (n_words, n_vectors, vector_size), float32
         O. If a word has several vectors, one for each place of the window, their mean is used.
+    output_weight : float
+        Weight of O beside W, in the form ``both``.
     """
 
     inputs: np.ndarray
     outputs: np.ndarray
+    output_weight: float = OUTPUT_WEIGHT
 
     def blocks(self, stop: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield blocks of rows of both matrices: two arrays of shape (n_rows, vector_size), float32."""
@@ -68,7 +72,7 @@ class Halves(NamedTuple):
 
     def columns(self, columns: slice) -> Halves:
         """Return some columns of both matrices."""
-        return Halves(self.inputs[:, columns], self.outputs[:, :, columns])
+        return self._replace(inputs=self.inputs[:, columns], outputs=self.outputs[:, :, columns])
 
 
 class _Fitted(NamedTuple):
@@ -79,11 +83,13 @@ class _Fitted(NamedTuple):
     form : str
     mean : ndarray of shape (2, vector_size), float32
         Means that are subtracted from W and from O.
+    output_weight : float
     components : ndarray of shape (2 * vector_size, vector_size), float32, or None
     """
 
     form: str
     mean: np.ndarray
+    output_weight: float
     components: np.ndarray | None = None
 
     def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
@@ -92,12 +98,14 @@ class _Fitted(NamedTuple):
             return inputs
         if self.form == "output":
             return np.asarray(outputs - self.mean[1])
-        if self.components is not None:
-            both = _side_by_side(inputs, outputs)
-            both -= self.mean.reshape(-1)
-            return np.asarray(both @ self.components)
-        halves = unit(inputs - self.mean[0]), unit(outputs - self.mean[1])
-        return np.hstack(halves) if self.form == "beside" else np.asarray(halves[0] + halves[1])
+        both = _side_by_side(inputs, outputs, self.output_weight)
+        both -= self.mean.reshape(-1)
+        return np.asarray(both @ self.components)
+
+
+def output_weight(with_ngrams: bool) -> float:
+    """Return the weight of output rows beside input rows that are made of n-grams, or are not."""
+    return OUTPUT_WEIGHT_WITH_NGRAMS if with_ngrams else OUTPUT_WEIGHT
 
 
 def check_form(form: str) -> None:
@@ -119,8 +127,7 @@ class FittedForm:
     @property
     def n_columns(self) -> int:
         """Number of columns of the vectors."""
-        size = max(columns.stop for columns in self._columns)
-        return 2 * size if self.form == "beside" else size
+        return max(columns.stop for columns in self._columns)
 
     def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """Return the vectors of some words."""
@@ -171,9 +178,9 @@ def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.asarray(np.vstack([turn, target - centre @ turn]), np.float32)
 
 
-def _side_by_side(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+def _side_by_side(inputs: np.ndarray, outputs: np.ndarray, output_weight: float) -> np.ndarray:
     """Return W and O at unit length, O with its weight, side by side."""
-    return np.hstack([unit(inputs), np.float32(OUTPUT_WEIGHT) * unit(outputs)])
+    return np.hstack([unit(inputs), np.float32(output_weight) * unit(outputs)])
 
 
 def _fitted(form: str, halves: Halves) -> _Fitted:
@@ -181,13 +188,13 @@ def _fitted(form: str, halves: Halves) -> _Fitted:
     size = halves.inputs.shape[1]
     means, covariance = _sums(form, halves)
     if form != "both":
-        return _Fitted(form, means)
+        return _Fitted(form, means, halves.output_weight)
     vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :size]
     # v and -v are equally good; choose the one whose largest number is positive, for the same result each
     # time
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[largest, np.arange(size)] < 0, -1.0, 1.0)
-    return _Fitted(form, means, np.asarray(vectors, np.float32))
+    return _Fitted(form, means, halves.output_weight, np.asarray(vectors, np.float32))
 
 
 def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:
@@ -195,7 +202,10 @@ def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:
     size = halves.inputs.shape[1]
     total, products, n_rows = np.zeros(2 * size), np.zeros((2 * size, 2 * size)), 0
     for inputs, outputs in halves.blocks(0 if form == "input" else FITTED):
-        both = _side_by_side(inputs, outputs) if form == "both" else np.hstack([inputs, outputs])
+        if form == "both":
+            both = _side_by_side(inputs, outputs, halves.output_weight)
+        else:
+            both = np.hstack([inputs, outputs])
         both = both[np.isfinite(both).all(axis=1)].astype(np.float64)
         total += both.sum(axis=0)
         n_rows += len(both)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
-from wordvec_ca.tables import FittedForm, Halves
+from wordvec_ca.tables import FittedForm, Halves, output_weight
 
 
 class WithForms:
@@ -24,9 +24,9 @@ class WithForms:
 
         Parameters
         ----------
-        form : {'both', 'output', 'beside', 'sum', 'input'}
+        form : {'both', 'output', 'input'}
             ``both``: principal components of input and output rows. ``output``: output rows minus their mean.
-            ``beside``: input and output rows side by side. ``sum``: their sum. ``input``: input rows.
+            ``input``: input rows.
 
         Returns
         -------
@@ -43,7 +43,11 @@ class WithForms:
         outputs = getattr(self, "syn1neg", None)
         if outputs is None or len(outputs) != len(self.wv.vectors):
             raise RuntimeError("the model has no output rows: train with negative=5, and keep syn1neg")
-        halves = Halves(self.wv.vectors, np.asarray(outputs)[:, None, :])
+        halves = Halves(
+            self.wv.vectors,
+            np.asarray(outputs)[:, None, :],
+            output_weight(bool(getattr(self.wv, "bucket", 0))),
+        )
         vectors = FittedForm(form, halves).matrix(halves)
         made = KeyedVectors(vectors.shape[1])
         made.index_to_key, made.key_to_index = list(self.wv.index_to_key), dict(self.wv.key_to_index)

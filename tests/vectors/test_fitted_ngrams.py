@@ -1,0 +1,100 @@
+"""N-grams fitted to finished vectors: the regression, a language whose forms are known, files, names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.vectors import KeyedVectors, fitted_ngrams
+
+RNG = np.random.default_rng(4)
+STEMS = ["".join(RNG.choice(list("bcdfgaeiou"), 5)) for _ in range(150)]
+ENDINGS = ["", "s", "ing", "ed", "er", "ly"]
+OF_STEM = {stem: RNG.normal(size=30) for stem in STEMS}
+OF_ENDING = {ending: RNG.normal(size=30) for ending in ENDINGS}
+
+
+def vector(stem: str, ending: str, noise: float = 1.0) -> np.ndarray:
+    return OF_STEM[stem] + OF_ENDING[ending] + noise * RNG.normal(size=30)
+
+
+PAIRS = [
+    (stem, ending) for stem in OF_STEM for ending in ENDINGS if (len(stem) + ord(stem[0]) + len(ending)) % 5
+]
+WORDS = KeyedVectors(
+    [stem + ending for stem, ending in PAIRS], np.array([vector(*pair) for pair in PAIRS], np.float32)
+)
+
+
+def truth(found: np.ndarray, pairs: list[tuple[str, str]]) -> float:
+    """Return the mean cosine of vectors with those of the language, without noise and less their mean."""
+    right = np.array([OF_STEM[stem] + OF_ENDING[ending] for stem, ending in pairs])
+    right = right - right.mean(axis=0)
+    products = (found * right).sum(axis=1)
+    return float(np.mean(products / np.linalg.norm(found, axis=1) / np.linalg.norm(right, axis=1)))
+
+
+def test_the_regression_is_that_of_the_equations() -> None:
+    units = WORDS.get_normed_vectors()
+    counts = np.arange(1, len(units) + 1)
+    fit = fitted_ngrams.fit_ngrams(WORDS.index_to_key, units, counts)
+    design = fit.design.toarray().astype(np.float64)
+    weights = np.sqrt(np.minimum(counts, fitted_ngrams.MOST_COUNTED))
+    weights = weights / weights.mean()
+    left = design.T @ (weights[:, None] * design) + fitted_ngrams.RIDGE * np.eye(design.shape[1])
+    exact = design @ np.linalg.solve(left, design.T @ (weights[:, None] * units))
+    made = fit.design @ fit.rows
+    assert np.abs(made - exact).max() < 0.02 * np.abs(exact).max()
+
+
+def test_known_and_unknown_words_come_nearer_to_the_truth() -> None:
+    made = WORDS.with_fitted_ngrams()
+    noisy = WORDS.get_normed_vectors()
+    assert truth(made.vectors, PAIRS) > truth(noisy - noisy.mean(axis=0), PAIRS) + 0.03
+    unknown = [(stem, ending) for stem in OF_STEM for ending in ENDINGS if (stem, ending) not in set(PAIRS)]
+    assert len(unknown) > 50
+    assert truth(np.array([made[stem + ending] for stem, ending in unknown]), unknown) > 0.6
+    lengths = np.linalg.norm(made.vectors, axis=1).mean()
+    assert np.linalg.norm([made["".join(pair)] for pair in unknown], axis=1).mean() == pytest.approx(
+        lengths, rel=0.7
+    )
+    with pytest.raises(DataError, match="n-grams already"):
+        made.with_fitted_ngrams()
+
+
+def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(fitted_ngrams, "usable_cpus", lambda n=threads: n)
+        monkeypatch.setattr(fitted_ngrams, "COLUMNS_AT_ONCE", 7)
+        found.append(WORDS.with_fitted_ngrams().vectors)
+    assert np.array_equal(*found)
+
+
+def test_names_of_items_are_left_alone() -> None:
+    names = [f"sku {n}" for n in np.random.default_rng(1).permutation(100_000)[: len(WORDS)]]
+    with pytest.raises(DataError, match="spelling"):
+        KeyedVectors(names, WORDS.vectors).with_fitted_ngrams()
+    with pytest.raises(DataError, match="spelling"):
+        KeyedVectors(["a", "b"], WORDS.vectors[:2]).with_fitted_ngrams()
+
+
+def test_published_from_a_file(command: Callable[..., Any], tmp_path: Path) -> None:
+    WORDS.save(tmp_path / "words.txt")
+    made = command("publish", "words.txt", "-o", "made.bin", "-q")
+    assert made.code == 0
+    assert made.out == "made.bin\n"
+    stored, live = KeyedVectors.load(tmp_path / "made.bin"), WORDS.with_fitted_ngrams()
+    assert np.allclose(stored.vectors, live.vectors, atol=1e-4)
+    unknown = f"{STEMS[0]}ingly"
+    assert unknown not in stored.index_to_key
+    assert np.allclose(stored[unknown], live[unknown], atol=1e-4)
+    assert command("nn", "made.bin", unknown).code == 0
+    assert command("publish", "words.txt", "-o", "made.bin").code == 2, "it exists"
+    assert command("publish", "words.txt").code == 2
+    assert command("publish", "words.txt", "--vectors", "both", "-o", "x").code == 2
