@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 import lzma
+import runpy
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from wordvec_ca import TrainConfig, train
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def text(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Return a file of about a million words of Wikipedia, and one of later lines."""
-    folder = tmp_path_factory.mktemp("wiki")
+def table() -> dict[str, Any]:
+    """Return the names of the script that makes the table."""
+    return runpy.run_path(str(ROOT / "scripts" / "quality" / "threads.py"))
+
+
+@pytest.fixture(scope="module")
+def text(data: Path) -> list[list[str]]:
+    """Return lines with about a million words of Wikipedia."""
     with lzma.open(data / "corpora" / "wiki.30M.txt.xz", "rt", encoding="utf-8") as lines:
-        (folder / "text").write_text("".join(islice(lines, 15_600)), "utf-8")
-        (folder / "valid").write_text("".join(islice(lines, 1_000)), "utf-8")
-    return str(folder / "text"), str(folder / "valid")
+        return [line.lower().split() for line in islice(lines, 16_600)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", [{}, {"subwords": True}, {"hs": True}], ids=["plain", "n-grams", "tree"])
-@pytest.mark.parametrize("model", ["cbow", "skipgram", "cbow-attn", "cwindow"])
-def test_threads_learn_as_much_as_one(text: tuple[str, str], model: Any, variant: dict[str, Any]) -> None:
-    """More threads than cores show what steps do that are out of date."""
-    losses = {
-        workers: train(
-            text[0],
-            TrainConfig(model=model, workers=workers, epochs=1, **variant),
-            valid=text[1],
-            progress=False,
-        ).record["valid_loss_by_epoch"][-1]
-        for workers in (1, 2, 8)
-    }
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("cbow", "skipgram", "cwindow", "cbow-attn", "cbow, --hs", "cbow, sum", "cbow, --anchored", "pv-dm"),
+        *("cbow, n-grams", "skipgram, n-grams", "cbow-attn, n-grams", "cbow, n-grams from 1 character"),
+        *("cbow, lines of 5,000 words, n-grams", "pv-dm, n-grams", "gensim FastText", "fasttext, cbow"),
+    ],
+)
+def test_threads_learn_as_much_as_one(
+    table: dict[str, Any], text: list[list[str]], kind: str, tmp_path: Path
+) -> None:
+    """Threads that begin every block together show what steps do that are out of date."""
+    with table["threads_together"]():
+        losses = {
+            threads: table["run"](
+                {"kind": kind, "threads": threads, "seed": 1}, text[:-1_000], text[-1_000:], tmp_path
+            )
+            for threads in (1, 2, 8)
+        }
     # seeds of a million words differ by up to 2 %; steps that are out of date cost 50 %, or diverge
-    assert max(losses.values()) <= 1.03 * losses[1], losses
+    assert all("loss" in outcome for outcome in losses.values()), losses
+    assert max(outcome["loss"] for outcome in losses.values()) <= 1.03 * losses[1]["loss"], losses

@@ -132,6 +132,7 @@ class Replica:
         shared_by = parts(n_tokens, config, self.chunk_tokens)
         if model.subwords is not None:
             at_once, block = blocks_at_once(model.subwords, model.vocab.counts, self.keep, self.threads)
+            self.at_once = at_once
             self._turns = threading.Semaphore(at_once)
             self.chunk_tokens = min(self.chunk_tokens, block)
             shared_by = max(1, min(shared_by, block // TOKENS_PER_PART))
