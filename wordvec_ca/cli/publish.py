@@ -17,8 +17,8 @@ _FORMS = "\n".join(f"{name:<7} {text}" for name, text in VECTOR_FORMS.items())
 HELP = f"""Change which vectors MODEL publishes, without training.
 
 \b
-cawv publish wiki.model --vectors output      another form of a model directory
-cawv publish glove.txt -o glove.bin           add n-grams to vectors of any origin
+cawv publish wiki.model --vectors output   another form of a model
+cawv publish glove.txt -o glove.bin        add n-grams to any vectors
 
 \b
 Forms of a model directory:
