@@ -25,12 +25,15 @@ class LabelledSentences:
         Tokens.
     dropped : int
         Texts left out on reading (neutral ones of the binary SST).
+    empty : int
+        Texts without a word, left out on reading: a set of thousands often has one.
     """
 
     name: str
     labels: list[str]
     sentences: list[list[str]]
     dropped: int = 0
+    empty: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -48,6 +51,8 @@ class SentencePairs:
         Tokens.
     unscored : int
         Pairs left out because nobody scored them.
+    empty : int
+        Pairs with a sentence without a word, left out on reading.
     """
 
     name: str
@@ -55,6 +60,7 @@ class SentencePairs:
     first: list[list[str]]
     second: list[list[str]]
     unscored: int = 0
+    empty: int = 0
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -92,7 +98,7 @@ def tokenised(text: str) -> list[str]:
 
 def read_labelled(path: str | os.PathLike[str]) -> LabelledSentences:
     """Read ``label TAB text`` lines, split with ``tokenised``; blank lines are ignored."""
-    labels, sentences = [], []
+    labels, sentences, empty = [], [], 0
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
@@ -101,29 +107,29 @@ def read_labelled(path: str | os.PathLike[str]) -> LabelledSentences:
             raise malformed(path, number, f"no label and tab in {excerpt(line)}", "expected label TAB text")
         words = tokenised(text)
         if not words:
-            raise malformed(
-                path, number, f"no text after the label {excerpt(label)}", "expected label TAB text"
-            )
+            empty += 1
+            continue
         labels.append(label.strip())
         sentences.append(words)
     if len(set(labels)) < 2:
         raise DataError(f"{path}: {len(set(labels))} class(es); a classifier needs at least two")
-    return LabelledSentences(name_of(path), labels, sentences)
+    return LabelledSentences(name_of(path), labels, sentences, empty=empty)
 
 
 def read_reviews(paths: Mapping[str, Path]) -> LabelledSentences:
     """Read texts from one file for each class, ``... TAB text``: the reviews of IMDB."""
     if len(paths) < 2:
         raise DataError(f"{next(iter(paths.values()))}: one class; a classifier needs at least two")
-    labels, sentences = [], []
+    labels, sentences, empty = [], [], 0
     for label, path in paths.items():
-        for number, line in numbered_lines(path):
+        for _, line in numbered_lines(path):
             words = tokenised(line.rpartition("\t")[2].replace("<br />", " "))
             if not words:
-                raise malformed(path, number, "no text", "expected a text in the last column")
+                empty += 1
+                continue
             labels.append(label)
             sentences.append(words)
-    return LabelledSentences("imdb", labels, sentences)
+    return LabelledSentences("imdb", labels, sentences, empty=empty)
 
 
 def read_texts(path: str | os.PathLike[str]) -> LabelledSentences:
@@ -185,7 +191,7 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> SentencePairs:
     them), or those of the STS benchmark (genre, file, year, number, score, sentence, sentence). Further
     columns and blank lines are ignored; pairs with an empty score are left out and counted.
     """
-    scores, first, second, unscored = [], [], [], 0
+    scores, first, second, unscored, empty = [], [], [], 0, 0
     at = (0, 1, 2)
     expected = "score TAB sentence TAB sentence"
     for number, line in numbered_lines(path):
@@ -221,13 +227,14 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> SentencePairs:
             )
         pair = [tokenised(columns[at[1]]), tokenised(columns[at[2]])]
         if not all(pair):
-            raise malformed(path, number, "a sentence has no word", f"expected {expected}")
+            empty += 1
+            continue
         scores.append(float(columns[at[0]]))
         first.append(pair[0])
         second.append(pair[1])
     if len(scores) < 2:
         raise DataError(f"{path}: {len(scores)} scored pair(s); a correlation needs at least two")
-    return SentencePairs(name_of(path), scores, first, second, unscored)
+    return SentencePairs(name_of(path), scores, first, second, unscored, empty)
 
 
 def _is_number(text: str) -> bool:

@@ -117,6 +117,8 @@ def evaluate(
         report.notes.append(f"{int((judged.known == 0).sum())} texts have no word with a vector: all zeros")
     if neutral:
         report.notes.append(f"{neutral:,} neutral sentences of all parts were left out")
+    if empty := sum(part.empty for part in (data.train, data.dev, data.test) if part is not None):
+        report.notes.append(f"{empty:,} texts without a word were left out")
     report.seconds = time.perf_counter() - started
     return report
 

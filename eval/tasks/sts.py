@@ -146,6 +146,8 @@ def evaluate(
         report.notes.append(f"{bare} sentences have no word with a vector")
     if report.details["unscored_pairs"]:
         report.notes.append(f"{report.details['unscored_pairs']} pairs without a score were left out")
+    if empty := sum(pairs.empty for pairs in data.sets):
+        report.notes.append(f"{empty:,} pairs with a sentence without a word were left out")
     report.seconds = time.perf_counter() - started
     return report
 

@@ -155,7 +155,6 @@ def test_labelled_text_and_sst_trees(tmp_path):
     [
         (read_labelled, "1\tgood\nbad\n", r"line 2: no label and tab in 'bad'; expected label TAB text"),
         (read_labelled, "1\tgood\n\tbad\n", r"line 2: no label"),
-        (read_labelled, "1\tgood\n0\t \n", r"line 2: no text after the label '0'"),
         (read_labelled, "1\tgood\n1\tbetter\n", r"1 class\(es\)"),
         (read_sst_trees, "(3 (2 a) (3 b))\n(7 c)\n", r"line 2: .* does not start with a label"),
         (read_sst_trees, "(3 (2 a) (x b))\n", r"line 1: the label 'x'; labels are 0 to 4"),
@@ -166,7 +165,6 @@ def test_labelled_text_and_sst_trees(tmp_path):
         (read_sst_trees, "(2 (2 a))\n", r"0 class\(es\)"),
         (read_sentence_pairs, "5\ta b\tc d\n4\ta b\n", r"line 2: 2 column\(s\).*expected score TAB"),
         (read_sentence_pairs, "5\ta\tb\nhigh\ta\tb\n", r"line 2: the score 'high' is not a number"),
-        (read_sentence_pairs, "5\ta\tb\n1\t\tb\n", r"line 2: a sentence has no word"),
         (read_sentence_pairs, "5\ta\tb\n", r"1 scored pair\(s\)"),
         (read_sentence_pairs, "pair_ID\tA\tB\n1\ta\tb\n", r"line 1: the header .*SICK's names"),
     ],
@@ -209,3 +207,10 @@ def test_sentence_pairs_in_three_layouts(tmp_path):
 )
 def test_tokens(text, tokens):
     assert tokenised(text) == tokens
+
+
+def test_a_text_without_a_word_does_not_refuse_a_whole_set(tmp_path):
+    texts = read_labelled(write(tmp_path, "1\tgood\n0\t \n0\tbad\n", "cr.tsv"))
+    assert (len(texts), texts.empty) == (2, 1)
+    pairs = read_sentence_pairs(write(tmp_path, "5\ta\tb\n1\t\tb\n2\tc\td\n", "pairs.tsv"))
+    assert (len(pairs), pairs.empty) == (2, 1)
