@@ -48,6 +48,9 @@ def test_defaults_follow_from_the_table() -> None:
     summing = ResolvedConfig.of(TrainConfig(cbow_mean=False))
     assert summing.alpha == ResolvedConfig.of(TrainConfig(cbow_update="word2vec")).alpha
     assert summing.alpha_warning() is None
+    wide = ResolvedConfig.of(TrainConfig(cbow_mean=False, window=100))
+    assert wide.alpha < summing.alpha / 5
+    assert ResolvedConfig.of(wide) == ResolvedConfig.from_dict(wide.as_dict()) == wide
     assert defaults_by_model(lambda spec: spec.window) == "5; 20 for cbow-attn; 10 for pv-dm-attn"
     assert models_with("pairwise") == ("skipgram", "ssg", "pv-dbow")
 

@@ -194,6 +194,11 @@ class TrainConfig(TrainFields):
         return "exact" if self.spec.shared_by is None else self.negatives or "shared"
 
 
+SUMMED_ROWS = 12
+"""Largest number of rows whose sum is trained at the rate of one: with 21 rows, twice this rate diverges,
+which replicas have on short texts."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ResolvedConfig(TrainConfig):
     """A configuration in which every default that depends on the model or the machine is filled in.
@@ -226,7 +231,11 @@ class ResolvedConfig(TrainConfig):
             "vectors": "input" if config.subwords or config.spec.documents or not config.negative else "both",
         }
         parts = None if config.parts is None else written_parts(config.rings())
-        return cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})
+        resolved = cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})
+        if config.cbow_mean or config.alpha is not None:
+            return resolved
+        # The step of a sum of n rows is n times one row's: at word2vec's rate, 100 rows diverge.
+        return dataclasses.replace(resolved, alpha=alpha * min(1.0, SUMMED_ROWS / resolved.contexts()))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
