@@ -259,7 +259,6 @@ def table_line(record: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure, print and record."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

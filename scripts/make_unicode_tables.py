@@ -58,7 +58,6 @@ def filled(values: Iterable[object]) -> str:
 
 
 def main() -> None:
-    """Print the header: a line for each page of the last table."""
     records: dict[tuple[str, int], int] = {}
     pages: dict[tuple[int, ...], int] = {}
     page_of = []

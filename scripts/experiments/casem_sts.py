@@ -116,7 +116,6 @@ def losses(vectors: KeyedVectors, folder: Path) -> str:
 
 
 def main() -> None:
-    """Judge all methods and write the section."""
     asked = parser(__doc__, "casem-sts", data=True)
     asked.add_argument("vectors", type=Path)
     asked.add_argument("--corpus", type=Path, help="text for word frequencies; default: those of the vectors")

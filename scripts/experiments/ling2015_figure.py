@@ -34,7 +34,6 @@ RATES = (0.2, 0.4)
 
 
 def main() -> None:
-    """Train the models that are missing, draw their weights, and write the section."""
     options = study_parser(__doc__, "ling2015").parse_args()
     corpus = options.corpus or data_files(options.data, "corpora/wiki.30M.txt.xz")[0]
     cells = list(itertools.product(RATES, range(1, options.seeds + 1)))

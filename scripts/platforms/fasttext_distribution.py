@@ -43,7 +43,6 @@ sys.modules["fasttext"] = wordvec_ca.fasttext
 
 
 def main() -> None:
-    """Write the folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("folder", type=Path)

@@ -39,7 +39,6 @@ THEMES = ("light", "dark")
 
 
 def main() -> None:
-    """Make all pictures."""
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     with tempfile.TemporaryDirectory() as folder:
         run(DEMO, Path(folder))
