@@ -262,6 +262,15 @@ def test_a_resumed_run_does_not_replace_the_model_of_another(tmp_path: Path) -> 
         resume_on_cluster(tmp_path / "shared", nodes=0)
 
 
+def test_a_finished_run_tells_what_the_command_says_of_a_model(tmp_path: Path) -> None:
+    """``cawv train`` asks a run on a cluster for the same as a model in memory."""
+    model = EmbeddingModel(CONFIG, Vocab(["a", "b"], [2, 1]))
+    model.initialise()
+    model.save(tmp_path / "m")
+    finished = driver.FinishedRun(str(tmp_path / "m"), {})
+    assert (finished.config, finished.vocab, finished.documents) == (model.config, model.vocab, None)
+
+
 def test_clearing_leaves_nothing(tmp_path: Path) -> None:
     request = request_of(tmp_path)
     request.write()

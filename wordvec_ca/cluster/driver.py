@@ -35,7 +35,7 @@ from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, replacing
 from wordvec_ca.formats import MODEL_FILES
-from wordvec_ca.models import Callback, EmbeddingModel, Progress
+from wordvec_ca.models import Callback, EmbeddingModel, Progress, ResolvedConfig, read_config
 from wordvec_ca.runs import REQUEST_FILE, ended_by_signals
 from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.model_files import ModelFile
@@ -75,6 +75,11 @@ class FinishedRun:
     directory: str
     record: dict[str, Any]
     documents: None = None
+
+    @property
+    def config(self) -> ResolvedConfig:
+        """The options, read from the model directory."""
+        return read_config(Path(self.directory))
 
     @property
     def vocab(self) -> Vocab:
