@@ -235,7 +235,10 @@ class ResolvedConfig(TrainConfig):
         if config.cbow_mean or config.alpha is not None:
             return resolved
         # The step of a sum of n rows is n times one row's: at word2vec's rate, 100 rows diverge.
-        return dataclasses.replace(resolved, alpha=alpha * min(1.0, SUMMED_ROWS / resolved.contexts()))
+        rows = (
+            SUMMED_ROWS / 4 if config.subwords else SUMMED_ROWS
+        )  # with n-grams, 6 rows diverge in one thread
+        return dataclasses.replace(resolved, alpha=alpha * min(1.0, rows / resolved.contexts()))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:

@@ -337,7 +337,7 @@ class TrainFields(TextFields):
         "The exact step of {cbow_update} has a higher one.", flags=("--lr",),
         usual=f"{defaults_by_model(lambda spec: spec.default_alpha('exact'))}; with {{cbow_update}} word2vec "
         f"or a sum of rows {defaults_by_model(lambda spec: spec.alpha if spec.averages else None)}, less "
-        "for a sum of more than 12",
+        "for a sum of more than 12, with {subwords} 3",
         limits=(0, 100), resume="change alone", renewed_by=("cbow_update", "cbow_mean"))
     min_alpha: float = _learning(1e-4, "Learning rate at the end.",
         "It falls linearly with the position in the text.", limits=(0, 100), resume="change alone")
