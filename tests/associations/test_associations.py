@@ -21,6 +21,7 @@ from wordvec_ca.associations import (
 from wordvec_ca.associations.list_association import permutation_p
 from wordvec_ca.associations.random_lists import RandomLists, coherence, like_each, of_like_frequency
 from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
+from wordvec_ca.cli.association import _table
 from wordvec_ca.errors import DataError
 from wordvec_ca.vectors import KeyedVectors
 
@@ -143,6 +144,9 @@ def test_made_up_association_is_found():
     towards = rows[[kv.key_to_index[word] for word in listed(1, 10, 20)]].mean(axis=0)
     for word in listed(0, 10):  # words of the first subject move towards the second
         rows[kv.key_to_index[word]] += 4 * towards
+    for theme in range(30, 60):  # other subjects are as coherent as the first is now
+        those = [kv.key_to_index[word] for word in listed(theme, 40)]
+        rows[those] = rows[those].mean(axis=0) + 0.4 * (rows[those] - rows[those].mean(axis=0))
     moved = KeyedVectors(kv.index_to_key, rows)
     found = association(moved, (listed(0, 10), listed(4, 10)), (listed(1, 10), listed(2, 10)), n_random=200)
     effect = found["effect-size"]
@@ -260,7 +264,7 @@ def test_lists_of_a_hundred_of_the_most_frequent_words_have_random_ones(vectors)
     assert math.isfinite(found["weat"].p)
 
 
-def test_a_list_whose_words_are_more_alike_than_others_can_be_is_warned_of():
+def test_a_list_whose_words_are_more_alike_than_others_can_be_is_not_decided():
     kv = themes(seed=5)
     rows = np.array(kv.vectors)
     same = [kv.key_to_index[word] for word in listed(0, 6)]
@@ -269,7 +273,11 @@ def test_a_list_whose_words_are_more_alike_than_others_can_be_is_warned_of():
     found = association(tight, (listed(0, 6), listed(1, 6)), (listed(2, 4), listed(3, 4)), n_random=39)
     (warning,) = found.warnings()
     assert warning.startswith("A: its words are more similar to each other (mean cosine 0.9")
-    assert warning.endswith("so p is too small")
+    assert not found.decided
+    assert not found.told_apart
+    assert found.to_dict()["decided"] is False
+    assert all(one["p"] is None for one in found.to_dict()["measures"])
+    assert "cannot be decided" in _table(found)
 
 
 def test_too_few_other_words_for_random_lists_is_an_error():

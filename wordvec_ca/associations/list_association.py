@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from wordvec_ca.associations.measures import MEASURES, Lists, leanings, units
 from wordvec_ca.associations.random_lists import (
+    BANDS,
     WITHIN,
     RandomLists,
     coherence,
@@ -54,7 +55,8 @@ class MeasuredAssociation:
         90 % interval over the words of the lists and, for a model with resamples, over its models.
     p : float
         Two-sided p-value: share of pairs of random lists, as frequent and as coherent as the targets, whose
-        value is at least as far from the mean of random lists; not below ``1 / (n_random + 1)``.
+        value is at least as far from the mean of random lists; not below ``1 / (n_random + 1)``. NaN if no
+        random lists are as coherent as the targets: see ``Association.decided``.
     random_mean, random_low, random_high : float
         Mean of the values of random lists, and the range of 95 % of these values.
     """
@@ -118,7 +120,7 @@ class Association:
         Number of resampled models that the intervals include; 0 means that they are over words only.
     coherence : tuple of (float, float)
         For A and for B: the mean cosine between the words of the list, and that of the random lists. Random
-        lists of much lower coherence are too easy to exceed; then ``warnings`` has a warning.
+        lists of much lower coherence are too easy to exceed; then nothing is decided.
     """
 
     measures: tuple[MeasuredAssociation, ...]
@@ -144,9 +146,14 @@ class Association:
         return 2 / (self.n_random + 1)
 
     @property
+    def decided(self) -> bool:
+        """Whether the random lists are as coherent as the given ones; if not, no p is given."""
+        return _matched(self.coherence)
+
+    @property
     def told_apart(self) -> bool:
-        """Whether the headline differs from random lists at .05."""
-        return self.measures[0].p < 0.05
+        """Whether the headline differs from random lists at .05; False if that cannot be decided."""
+        return self.decided and self.measures[0].p < 0.05
 
     def warnings(self) -> Iterator[str]:
         """Yield warnings about the result: missing words, targets that random lists cannot match."""
@@ -161,7 +168,7 @@ class Association:
             if given > drawn + WITHIN:
                 yield (
                     f"{name}: its words are more similar to each other (mean cosine {given:.2f}) than those "
-                    f"of the random lists can be ({drawn:.2f}), so p is too small"
+                    f"of the random lists can be ({drawn:.2f}), so it cannot be decided"
                 )
 
     def to_frame(self) -> DataFrame:
@@ -180,6 +187,7 @@ class Association:
             "missing": [list(words) for words in self.missing],
             "n_random": self.n_random,
             "n_models": self.n_models,
+            "decided": self.decided,
             "coherence": [list(pair) for pair in self.coherence],
         }
 
@@ -247,28 +255,24 @@ def association(
     used, missing = _looked_up(vectors, [*targets, *attributes])
     rows = Lists(*(np.array([vectors.key_to_index[word] for word in words]) for words in used))
     left_out = np.unique(np.concatenate(rows))
-    pools = [like_each(one, left_out, len(vectors)) for one in (rows.a, rows.b)]
     like = [of_like_frequency(row, len(vectors)) for one in (rows.a, rows.b) for row in one.tolist()]
+    rng = np.random.default_rng([seed, 0xA550])
+    drawn, alike = zip(
+        *(_like_list(vectors, one, left_out, n_random, rng) for one in (rows.a, rows.b)), strict=True
+    )
     # Few words of a large vocabulary are used: from here on, these are numbered from 0.
-    few = np.unique(np.concatenate([left_out, *like, *pools[0], *pools[1]]))
+    few = np.unique(np.concatenate([left_out, *like, *map(np.ravel, drawn)]))
     rows = Lists(*(np.searchsorted(few, one) for one in rows))
-    pools = [[np.searchsorted(few, one) for one in pool] for pool in pools]
+    drawn = tuple(np.searchsorted(few, one) for one in drawn)
     like = [np.searchsorted(few, one) for one in like]
     matrix = _matrix(vectors, few, normalize)
     models = [_matrix(vectors.resampled(k), few, normalize) for k in range(len(vectors.resamples or ()))]
-    rng = np.random.default_rng([seed, 0xA550])
-    directions = units(matrix).astype(np.float32)
-    random = [
-        RandomLists(directions, one, pool, rng) for one, pool in zip((rows.a, rows.b), pools, strict=True)
-    ]
-    drawn = [one.draw(n_random) for one in random]
-    alike = tuple(
-        (one.wanted, float(coherence(directions, lists).mean()))
-        for one, lists in zip(random, drawn, strict=True)
-    )
     measured = tuple(
         _measured(name, matrix, models, rows, rows._replace(a=drawn[0], b=drawn[1])) for name in measures
     )
+    if not _matched(alike):
+        # Lists of less similar words lean less in any direction: their p would be too small, not cautious.
+        measured = tuple(replace(one, p=math.nan) for one in measured)
     of_words = leanings(matrix, rows.x, rows.y)
     names = [*used[0], *used[1]]
     return Association(
@@ -281,6 +285,32 @@ def association(
         len(models),
         alike,
     )
+
+
+def _like_list(
+    vectors: KeyedVectors, rows: np.ndarray, left_out: np.ndarray, n_lists: int, rng: np.random.Generator
+) -> tuple[np.ndarray, tuple[float, float]]:
+    """Return random lists like a given one, and the coherence of that list and of these.
+
+    Coherence matters more than frequency: the band of frequency widens until the lists are as coherent.
+    """
+    for least in BANDS:
+        pools = like_each(rows, left_out, len(vectors), least)
+        few = np.unique(np.concatenate([rows, *pools]))
+        directions = units(_matrix(vectors, few, False)).astype(np.float32)
+        random = RandomLists(
+            directions, np.searchsorted(few, rows), [np.searchsorted(few, pool) for pool in pools], rng
+        )
+        drawn = random.draw(n_lists)
+        alike = (random.wanted, float(coherence(directions, drawn).mean()))
+        if _matched([alike]) or len(few) == len(vectors):
+            break
+    return few[drawn], alike
+
+
+def _matched(alike: Sequence[tuple[float, float]]) -> bool:
+    """Return whether random lists are as coherent as the given ones, for A and for B."""
+    return all(given <= drawn + WITHIN for given, drawn in alike)
 
 
 def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> float:

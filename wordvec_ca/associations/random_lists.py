@@ -20,6 +20,11 @@ LIKE = 500
 LEAST = 50
 """Smallest number of words of similar frequency among which one is drawn, if there are enough words."""
 
+BANDS = (LEAST, 2_000, 8_000)
+"""Smallest numbers of words of similar frequency, tried in this order until random lists are coherent enough.
+At the last, 1,000 lists of eight words take seconds; a larger one would take long and match no frequency.
+"""
+
 WITHIN = 0.03
 """Largest difference between the mean cosines of a random list and of the given list."""
 
@@ -54,7 +59,7 @@ def coherence(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.asarray(((total**2).sum(axis=-1) - n) / (n * (n - 1)))
 
 
-def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int) -> list[np.ndarray]:
+def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int, least: int = LEAST) -> list[np.ndarray]:
     """Return, for each word of a list, the rows of words of similar frequency, without ``left_out``."""
     others = np.setdiff1d(np.arange(n_words), left_out)
     if len(others) < len(rows):
@@ -64,7 +69,7 @@ def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int) -> list[np.n
         )
     places = np.searchsorted(others, rows)
     # A long list of frequent words needs more words to draw from than it has.
-    least = max(LEAST, 2 * len(rows))
+    least = max(min(least, len(others)), 2 * len(rows))
     return [others[of_like_frequency(int(place), len(others), least)] for place in places]
 
 

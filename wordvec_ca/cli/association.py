@@ -110,7 +110,9 @@ def _table(found: Association) -> str:
             f"{_range(one.random_low, one.random_high):>22}"
         )
     verdict = (
-        f"{found.measures[0].measure}: more than random lists give (p < .05)."
+        f"{found.measures[0].measure}: cannot be decided, as no random lists are as coherent."
+        if not found.decided
+        else f"{found.measures[0].measure}: more than random lists give (p < .05)."
         if found.told_apart
         else f"{found.measures[0].measure}: no different from random lists as frequent and as coherent."
     )
