@@ -90,3 +90,25 @@ def test_a_seed_that_cannot_be_is_named_as_it_was_given(command, texts, name: st
     command(name, *given, "--seed", seed).says(
         2, f"--seed is {seed}; it must be a whole number from 0 to 9,223,372,036,854,775,807"
     )
+
+
+def test_a_neighbour_that_was_not_judged_is_on_the_page(command) -> None:
+    rng = np.random.default_rng(1)
+    for name in ("old.txt", "new.txt"):  # a frequent word that only one document has cannot be permuted
+        lines = [" ".join(f"w{i}" for i in rng.integers(60, size=12)) for _ in range(700)]
+        Path(name).write_text("\n".join([*lines, " ".join(["odd"] * 30)]) + "\n")
+    assert command("change", "old.txt", "new.txt", *SMALL, "--page", "p.html", "-q").code == 0
+    judged = Path("p.html").read_text().partition('"lost"')[2]
+    assert '"odd"' in judged.partition('"trajectory"')[0]
+
+
+def test_a_failed_page_takes_nothing_with_it(command, texts, monkeypatch) -> None:
+    def fail(*_: object) -> str:
+        raise KeyError("drawing")
+
+    monkeypatch.setattr("wordvec_ca.change.changes_page", fail)
+    outcome = command("change", *texts, *SMALL, "-q", "-o", "t.tsv", "--plot", "p.svg", "--page", "p.html")
+    assert outcome.code == 1
+    assert "p.html" in outcome.err
+    assert "t0w1" in outcome.out
+    assert [Path(name).exists() for name in ("t.tsv", "p.svg", "p.html")] == [True, True, False]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -53,8 +53,8 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
             ]
             for one in found.words
         ],
-        "lost": [[rows[word] for word in one.lost] for one in found.words],
-        "gained": [[rows[word] for word in one.gained] for one in found.words],
+        "lost": [_near(one.lost, rows) for one in found.words],
+        "gained": [_near(one.gained, rows) for one in found.words],
         "trajectory": [[_short(value) for value in one.trajectory] for one in found.words],
         "band": [[_short(value) for value in one.band] for one in found.words],
     }
@@ -86,6 +86,11 @@ def _tiles(found: Changes, names: Sequence[str]) -> Iterable[tuple[str, str]]:
     yield "undecided, too rare", f"{len(found.undecided):,}"
     for name, words in zip(names, found.only, strict=True):
         yield f"only in {name}", f"{len(words):,}"
+
+
+def _near(words: Sequence[str], rows: Mapping[str, int]) -> list[int | str]:
+    """Return the row of each neighbour; a neighbour that was not judged has none, and stays a word."""
+    return [rows.get(word, word) for word in words]
 
 
 def _short(value: Any) -> float | None:

@@ -108,6 +108,7 @@ const labelled = (name) => el("span", { class: "kind" }, name);
 
 function near(name, list) {
   const buttons = list.slice(0, 4).map((row) => {
+    if (typeof row === "string") return el("span", { class: "near" }, el("bdi", {}, shown(row, 30))); // not judged
     const visit = () => {
       query.value = words[row];
       kind.value = String(kinds.findIndex((one) => one.rows?.length === words.length));
@@ -157,7 +158,7 @@ function detail(row) {
     facts.push(["change of most words of like frequency", digits(judged.typical[row])]);
   }
   for (const [name, list] of [["lost", judged.lost[row]], ["gained", judged.gained[row]]])
-    facts.push([`neighbours ${name}`, list.map((other) => shown(words[other], 30)).join(", ") || "–"]);
+    facts.push([`neighbours ${name}`, list.map((other) => shown(words[other] ?? other, 30)).join(", ") || "–"]);
   const parts = [el("dl", {}, ...facts.map(([name, text]) => el("div", {}, el("dt", {}, shown(name, 80)), el("dd", {}, text))))];
   for (const [text, kind, source, left, word, right] of judged.examples[row])
     parts.push(

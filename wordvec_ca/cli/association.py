@@ -94,10 +94,10 @@ def command(
         raise click.UsageError(str(error)) from None
     for warning in found.warnings():
         say(f"Warning: {warning}")
-    with record_writer(json_to, "measures") as write:
-        write(found.to_dict())
     if json_to != "-":
         show(_table(found))
+    with record_writer(json_to, "measures") as write:
+        write(found.to_dict())
 
 
 def _table(found: Association) -> str:

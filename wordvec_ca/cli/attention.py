@@ -67,14 +67,14 @@ def command(
         }
         for w in weights
     ]
-    with record_writer(json_to, "target") as write:
-        write({"target": tokens[place], "context": rows})
     if json_to != "-":
         show(
             "\n\n".join(
                 table_of_weights([w for w in weights if w.part == name], tokens[place]) for name in names
             )
         )
+    with record_writer(json_to, "target") as write:
+        write({"target": tokens[place], "context": rows})
     if plot:
         _draw(weights, names, tokens[place], plot)
         say(plot)

@@ -9,7 +9,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import Choice
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import say, show, write_drawings
 from wordvec_ca.cli.paths import OUTPUT_FILE, check_svg
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def command(
     a curve through them, in the order given.
     """
     from wordvec_ca.associations import axis, read_pairs, read_words
-    from wordvec_ca.files import atomic_file
     from wordvec_ca.report import projection_chart
     from wordvec_ca.vectors import KeyedVectors
 
@@ -95,9 +94,7 @@ def command(
         for name, of_model in zip(models, found, strict=True):
             for one in of_model:
                 write({"model": name, **_record(one)})
-    if plot is not None:
-        with atomic_file(plot, overwrite=overwrite) as file:
-            file.write(projection_chart(found, models).encode("utf-8", "replace"))
+    write_drawings({plot: lambda: projection_chart(found, models)}, overwrite=overwrite)
 
 
 def _record(one: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
-from wordvec_ca.cli.output import say
+from wordvec_ca.cli.output import say, write_drawings
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, check_svg
 from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
@@ -108,18 +108,7 @@ def command(
             least=least,
             progress=None if quiet else say,
         )
-    if output is not None:
-        with atomic_file(output, overwrite=overwrite) as file:
-            file.write((found.table() + "\n").encode("utf-8", "replace"))
-        write_provenance(output)
     shown = found.words[:n_shown]
-    if plot is not None:
-        drawn = [(one.word, one.trajectory, one.band) for one in shown]
-        with atomic_file(plot, overwrite=overwrite) as file:
-            file.write(trajectories(drawn, texts).encode("utf-8", "replace"))
-    if page is not None:
-        with atomic_file(page, overwrite=overwrite) as file:
-            file.write(changes_page(found, texts).encode("utf-8", "replace"))
     if as_json:
         with record_writer("-", "word") as write:
             for one in found.words:
@@ -152,6 +141,17 @@ def command(
             f"{len(words):,} are only in {text}" for words, text in zip(found.only, texts, strict=True)
         )
     )
+    drawn = [(one.word, one.trajectory, one.band) for one in shown]
+    try:
+        if output is not None:
+            with atomic_file(output, overwrite=overwrite) as file:
+                file.write((found.table() + "\n").encode("utf-8", "replace"))
+            write_provenance(output)
+    finally:  # the drawings need no table
+        write_drawings(
+            {plot: lambda: trajectories(drawn, texts), page: lambda: changes_page(found, texts)},
+            overwrite=overwrite,
+        )
 
 
 def _table(words: Sequence[Any], *, permuted: bool) -> str:

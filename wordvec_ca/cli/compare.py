@@ -145,8 +145,6 @@ def command(
         if not others:
             raise DataError("\n* ".join(["there is nothing to compare with the baseline", *faults]))
         differences = compare(first, others, refused=lambda error: faults.append(reason(error)))
-        for difference in differences:
-            write(difference.to_dict())
         tell("")
         if differences and json_to != "-":
             several = len({difference.model for difference in differences}) > 1
@@ -156,6 +154,8 @@ def command(
             columns_wide = terminal_width() or 100
             remarks = comparison_remarks(differences).split("\n")
             show("\n" + "\n".join(line for text in remarks for line in wrapped(text, columns_wide)))
+        for difference in differences:
+            write(difference.to_dict())
     if json_to not in (None, "-"):
         write_provenance(json_to)
     if faults:

@@ -128,7 +128,6 @@ def command(
         reports: list[Report] = []
 
         def print_report(report: Report) -> None:
-            write(report.to_dict(items=items))
             tell("")
             if json_to != "-":
                 if not reports or report.model != reports[-1].model:
@@ -136,6 +135,7 @@ def command(
                 for row in report_rows([report])[: None if details else report.shown + bool(report.runs)]:
                     show_styled(table.row(row))
             reports.append(report)
+            write(report.to_dict(items=items))  # after the line is shown, which a full disk must not prevent
 
         for report in run(vectors, jobs, name=name, skipped=missing.append, **options):
             print_report(report)

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -83,6 +84,26 @@ def say(text: object) -> None:
             shown + "\n"
         )  # click.echo would write past a progress bar; sys.stderr puts the line above it
         sys.stderr.flush()
+
+
+def write_drawings(drawings: Mapping[str | None, Callable[[], str]], *, overwrite: bool) -> None:
+    """Write pictures and pages to files, after the result of the command has been shown.
+
+    Each is tried, whatever happens to another: a mistake in a drawing must not take with it what took hours.
+    A name that is None was not asked for.
+    """
+    from wordvec_ca.files import atomic_file
+
+    failed = []
+    for name, draw in drawings.items():
+        if name is not None:
+            try:
+                with atomic_file(name, overwrite=overwrite) as file:
+                    file.write(draw().encode("utf-8", "replace"))
+            except Exception as error:  # also a mistake in the code that draws
+                failed.append(f"{name} could not be written: {type(error).__name__}: {reason(error)}")
+    if failed:
+        raise click.ClickException("; ".join(failed) + "; the results above are complete")
 
 
 def reason(error: BaseException) -> str:
