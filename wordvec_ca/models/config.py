@@ -227,7 +227,7 @@ class ResolvedConfig(TrainConfig):
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
-            # N-grams know the forms of words, which components of both lose: see docs/both-halves.md.
+            # With n-grams, both has not been measured enough to be a default: see decision 025.
             "vectors": "input" if config.subwords or config.spec.documents or not config.negative else "both",
         }
         parts = None if config.parts is None else written_parts(config.rings())
