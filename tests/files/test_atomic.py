@@ -6,17 +6,18 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, replacing
+from wordvec_ca.files import atomic_file, folders, replacing
 
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from wordvec_ca.files import atomic_file, replacing
+from wordvec_ca.files import atomic_file, folders, replacing
 os.chdir(sys.argv[1])
 with atomic_file("file") as file, replacing("folder", overwrite=True, files={"a"}) as place:
     file.write(b"new")
@@ -94,3 +95,33 @@ def test_files_in_shared_memory_are_files() -> None:
             file.flush()
             assert path.read_text() == "old"
         assert path.read_text() == "new"
+
+
+def test_of_processes_that_write_a_folder_together_one_owns_it(tmp_path, monkeypatch):
+    """A new folder that is not locked yet belongs to nobody: who locks it first writes."""
+    output, lock = tmp_path / "m", folders.take_lock
+
+    with ExitStack() as winner:
+
+        def slow(descriptor):
+            monkeypatch.setattr(folders, "take_lock", lock)
+            place = winner.enter_context(folders.replacing(output, overwrite=True, files=("a",)))
+            (place / "a").write_text("winner")
+            return lock(descriptor)
+
+        monkeypatch.setattr(folders, "take_lock", slow)
+        with (
+            pytest.raises(DataError, match="another process"),
+            folders.replacing(output, overwrite=True, files=("a",)) as place,
+        ):
+            (place / "a").write_text("loser")
+    assert (output / "a").read_text() == "winner"
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_files_of_another_process_are_not_removed(tmp_path):
+    with folders.replacing_files(tmp_path, last="a") as place:
+        (place / "a").write_text("winner")
+        with pytest.raises(DataError, match="another process"), folders.replacing_files(tmp_path, last="a"):
+            pass
+    assert (tmp_path / "a").read_text() == "winner"

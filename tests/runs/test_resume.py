@@ -7,6 +7,8 @@ import json
 import shutil
 import warnings
 import zipfile
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,12 @@ from small_runs import Killed, same, sentences
 from wordvec_ca.corpus.encode import encode_corpus
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import Storage
+from wordvec_ca.files import Storage, take_lock
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.history import Progress
 from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca.runs import run_directory
 from wordvec_ca.runs.request import RunRequest
 from wordvec_ca.runs.run import resume, train
 from wordvec_ca.runs.run_directory import UnfinishedRun, run_folder
@@ -631,3 +634,35 @@ def test_model_that_cannot_be_saved_anywhere_is_kept_as_a_checkpoint(
     monkeypatch.setattr(Trainer, "_train_epoch", lambda *_: pytest.fail("it trained"))
     assert same(resume(tmp_path / "m"), whole)
     assert trained
+
+
+def test_of_processes_that_begin_together_one_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between making the folder and locking it, others begin: losers must not remove it."""
+    output, request = tmp_path / "m", partial(RunRequest, config=ResolvedConfig.of(small()), corpus=[["a"]])
+    lock = run_directory._lock
+    with ExitStack() as winner:
+
+        def slow(*given: Any, **options: Any) -> Any:
+            monkeypatch.setattr(run_directory, "_lock", lock)
+            winner.enter_context(UnfinishedRun.begin(request(output=output)))  # meanwhile
+            return lock(*given, **options)
+
+        monkeypatch.setattr(run_directory, "_lock", slow)
+        with pytest.raises(DataError, match="another process"):
+            UnfinishedRun.begin(request(output=output))
+        assert (run_folder(output) / "run.json").exists()
+
+
+def test_a_lock_on_a_removed_run_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who locks the file of a run that has just ended begins again, and others are refused."""
+    folder = tmp_path / "m.run"
+
+    def late(descriptor: int) -> bool | None:
+        monkeypatch.setattr(run_directory, "take_lock", take_lock)
+        shutil.rmtree(folder)  # its owner finished between opening and locking
+        return take_lock(descriptor)
+
+    monkeypatch.setattr(run_directory, "take_lock", late)
+    request = RunRequest(config=ResolvedConfig.of(small()), corpus=[["a"]], output=tmp_path / "m")
+    with UnfinishedRun.begin(request), pytest.raises(DataError, match="another process"):
+        UnfinishedRun.begin(request)

@@ -6,7 +6,7 @@ mapped from ``.npy``, compressed streams, words escaped to one line, text made s
 not depend on word vectors.
 """
 
-from wordvec_ca.files.atomic import atomic_file, save_json, take_lock, withdraw, write_errors
+from wordvec_ca.files.atomic import atomic_file, save_json, still_named, take_lock, withdraw, write_errors
 from wordvec_ca.files.bzip2 import bzip2_pieces
 from wordvec_ca.files.checksums import CHECKSUMS, changed_files, check_file, read_checksums, write_checksums
 from wordvec_ca.files.compression import (
@@ -95,6 +95,7 @@ __all__ = [
     "seconds_away",
     "signature_of",
     "split_lines",
+    "still_named",
     "take_lock",
     "terminal_text",
     "unescape",

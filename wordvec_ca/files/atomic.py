@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from wordvec_ca.errors import DataError, Option, OutputExistsError
 
@@ -112,6 +112,17 @@ def take_lock(descriptor: int) -> bool | None:
     except (ImportError, OSError):
         return None
     return True
+
+
+def still_named(path: Path, descriptor: int) -> Literal[True] | None:
+    """Return True if a locked file or folder still has its name, else None.
+
+    Its owner may have finished between opening and locking; then the lock protects nothing.
+    """
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor)) or None
+    except FileNotFoundError:
+        return None
 
 
 def clear_temporary_files(folder: Path, prefix: str) -> None:

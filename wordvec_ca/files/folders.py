@@ -12,7 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files.atomic import clear_temporary_files, original_name, sync, take_lock, withdraw
+from wordvec_ca.files.atomic import (
+    clear_temporary_files,
+    original_name,
+    still_named,
+    sync,
+    take_lock,
+    withdraw,
+)
 
 
 @contextmanager
@@ -33,15 +40,11 @@ def replacing(
     target = Path(os.path.realpath(directory))
     partial, former = _leftover_names(target, mark)
     try:
-        clear_leftovers(directory, mark)
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial.mkdir()
-    except FileExistsError as error:
-        raise DataError(f"another process is writing {str(directory)!r}; wait for it, or end it") from error
-    except OSError as error:
-        raise _refused(directory, error) from error
-    try:
-        with _held(partial):
+        with _owned(partial, directory):
+            _restore(former, target)
+            # again: another process may have finished this output before the folder was ours
+            check_output(directory, overwrite=overwrite, files=files)
             yield partial
             for path in [*partial.rglob("*"), partial]:
                 sync(path)
@@ -70,24 +73,25 @@ def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator
     directory.mkdir(parents=True, exist_ok=True)
     partial = directory / f".{last[:60]}.partial"
     try:
-        shutil.rmtree(partial, ignore_errors=True)  # left by a process that was killed
-        partial.mkdir()
-        yield partial
-        files = sorted(partial.iterdir(), key=lambda file: file.name == last)
-        for file in files:
-            sync(file)
-        withdraw(directory / last)
-        for file in files:
-            clear_temporary_files(directory, f".{file.name[:100]}.")
-            os.replace(file, directory / file.name)
-            sync(directory)
+        with _owned(partial, directory / last):
+            try:
+                yield partial
+                files = sorted(partial.iterdir(), key=lambda file: file.name == last)
+                for file in files:
+                    sync(file)
+                withdraw(directory / last)
+                for file in files:
+                    clear_temporary_files(directory, f".{file.name[:100]}.")
+                    os.replace(file, directory / file.name)
+                    sync(directory)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         if error.errno is None:
             raise
         name = Path(error.filename or last).name
         raise OSError(error.errno, error.strerror, str(directory / name)) from error
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
         if new:
             with contextlib.suppress(OSError):  # not empty: the new directory is complete
                 directory.rmdir()
@@ -101,12 +105,19 @@ def clear_leftovers(directory: str | os.PathLike[str], mark: str | None = None) 
     """Remove folders of processes that were killed while writing a model; restore an older model."""
     target = Path(os.path.realpath(directory))
     partial, former = _leftover_names(target, mark)
+    if not partial.exists():
+        _restore(former, target)
+        return
+    with _held(partial) as free:
+        if free:  # else its owner is at work, and may be exchanging the two this moment
+            _restore(former, target)
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _restore(former: Path, target: Path) -> None:
+    """Give an older model its name back, if the newer one never came; else remove it."""
     if former.exists() and not target.exists():
         former.rename(target)
-    if partial.exists():
-        with _held(partial) as free:
-            if free:
-                shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(former, ignore_errors=True)
 
 
@@ -117,16 +128,47 @@ def _leftover_names(target: Path, mark: str | None) -> tuple[Path, Path]:
     return target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
 
 
+ATTEMPTS = 100
+"""Number of attempts to lock a folder that other processes make and remove meanwhile."""
+
+
 @contextmanager
-def _held(folder: Path) -> Iterator[bool]:
-    """Lock a folder during the block; yield False if another process has locked it."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
+def _owned(folder: Path, output: str | os.PathLike[str]) -> Iterator[None]:
+    """Make a folder empty, and lock it during the block; a DataError if another process has it.
+
+    Who gets the lock owns the folder, no matter who made it: between making and locking, another process
+    could take it for one that a killed process left.
+    """
+    for _ in range(ATTEMPTS):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+        with _held(folder) as free:
+            if free is None:
+                continue
+            if not free:
+                break
+            for left in folder.iterdir():  # by a process that was killed
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+            yield
+            return
+    raise DataError(f"another process is writing {os.fspath(output)!r}; wait for it, or end it")
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool | None]:
+    """Lock a folder during the block; yield False if another process has locked it, None if the folder with
+    this name has been removed or replaced before the lock was taken.
+    """
+    if os.name == "nt":  # Windows opens no folders
         yield True
         return
     try:
-        yield take_lock(descriptor) is not False
+        descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        yield still_named(folder, descriptor) if take_lock(descriptor) is not False else False
     finally:
         os.close(descriptor)
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OutputExistsError
-from wordvec_ca.files import Storage, check_output, clear_leftovers, save_npy, take_lock
+from wordvec_ca.files import Storage, check_output, clear_leftovers, save_npy, still_named, take_lock
 from wordvec_ca.formats import MODEL_FILES
 from wordvec_ca.models import WORK, read_tree
 from wordvec_ca.resampling import folder_of_model
@@ -66,13 +66,13 @@ class UnfinishedRun:
         made = not folder.exists()
         with ExitStack() as undo:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                if made:
-                    undo.callback(shutil.rmtree, folder, ignore_errors=True)
-                lock = _lock(folder, os.fspath(output))
+                lock = _lock(folder, os.fspath(output), make=True)
                 undo.callback(_release, lock)
-                if not made:
-                    _clear_old_run(folder, target, overwrite)
+                if made:  # undone only by who has the lock, and before it is released
+                    undo.callback(_remove, folder)
+                # again: another process may have saved this model before the lock was ours
+                check_output(target, overwrite=overwrite, files=MODEL_FILES)
+                _clear_old_run(folder, target, overwrite)
                 if vocab is not None:
                     vocab.save(folder / VOCAB)
             except OSError as error:
@@ -315,11 +315,12 @@ def _is_scrap(path: Path) -> bool:
 def _remove(folder: Path) -> None:
     """Remove the files of a run from its folder, and the folder if it is then empty.
 
-    ``run.json`` is removed last, so that a partly removed folder is still recognised.
+    ``run.json`` is removed after the others, so that a partly removed folder is still recognised, and the
+    lock at the very end: without it, another process may begin in the folder.
     """
     if not folder.is_dir():
         return
-    last = ("lock", REQUEST_FILE)
+    last = (REQUEST_FILE, "lock")
     for path in sorted(folder.iterdir(), key=lambda path: last.index(path.name) if path.name in last else -1):
         if path.name in ("text", "valid", "resamples"):
             shutil.rmtree(path, ignore_errors=True)
@@ -329,15 +330,30 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
-def _lock(folder: Path, given: str) -> IO[bytes] | None:
+ATTEMPTS = 100
+"""Number of attempts to lock a run that other processes begin and remove meanwhile."""
+
+
+def _lock(folder: Path, given: str, *, make: bool = False) -> IO[bytes] | None:
     """Lock the run for this process; when the process ends, in any way, the system releases the lock."""
-    if os.name == "nt":  # Windows has no such locks, and cannot remove an open file
-        return None
-    file = open(folder / "lock", "ab")  # noqa: SIM115
-    if take_lock(file.fileno()) is False:
+    for _ in range(ATTEMPTS):
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+        if os.name == "nt":  # Windows has no such locks, and cannot remove an open file
+            return None
+        try:
+            file = open(folder / "lock", "ab")  # noqa: SIM115
+        except FileNotFoundError:  # the folder was removed by its owner
+            if make:
+                continue
+            raise
+        if take_lock(file.fileno()) is False:
+            file.close()
+            break
+        if still_named(folder / "lock", file.fileno()):
+            return file
         file.close()
-        raise DataError(f"another process is training {given!r}; wait for it, or end it first")
-    return file
+    raise DataError(f"another process is training {given!r}; wait for it, or end it first")
 
 
 def _release(lock: IO[bytes] | None) -> None:
