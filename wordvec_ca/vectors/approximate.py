@@ -9,7 +9,7 @@ An index is a folder::
     lists.safetensors   the inverted file; memory-mapped
 
 Digests of vectors and directions are of a sample of rows: to read all of them would take longer than an exact
-search. Indexes of format 2, which have a graph instead (``graph``), can still be read.
+search.
 """
 
 from __future__ import annotations
@@ -28,21 +28,18 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import in_memory, replacing
 from wordvec_ca.tables import row_blocks
 from wordvec_ca.vectors import inverted_file
-from wordvec_ca.vectors.graph import Graph
 from wordvec_ca.vectors.inverted_file import InvertedFile
 from wordvec_ca.vectors.neighbours import highest, lengths, unit
 
-RECORD, LISTS, GRAPH = "index.json", "lists.safetensors", "graph.usearch"
-FILES = {RECORD, LISTS, GRAPH}
+RECORD, LISTS = "index.json", "lists.safetensors"
+FILES = {RECORD, LISTS}
 """Files of an index; a folder with any other file is never replaced."""
 
 FORMAT = 4
-"""Version of the index format. Format 3 had a digest of the whole inverted file, format 2 a graph, format 1 a
-graph without a digest.
-"""
+"""Version of the index format; others are refused, since an index is made again in seconds."""
 
 PROBES = 64
-LARGEST_PROBES = LARGEST_EXPANSION = 100_000
+LARGEST_PROBES = 100_000
 
 MANY_VECTORS = 1_000_000
 """From this number of vectors on, an exact search is so slow that commands suggest an index."""
@@ -74,9 +71,7 @@ class Recall(NamedTuple):
 class ApproximateNeighbours:
     """An index over the rows of a matrix; made by :meth:`build`, opened by :meth:`load`."""
 
-    def __init__(
-        self, vectors: np.ndarray, candidates: InvertedFile | Graph, words: list[str] | None = None
-    ) -> None:
+    def __init__(self, vectors: np.ndarray, candidates: InvertedFile, words: list[str] | None = None) -> None:
         self.vectors = vectors
         self.words = words
         self._candidates = candidates
@@ -142,38 +137,25 @@ class ApproximateNeighbours:
         if not isinstance(record, dict) or record.get("kind") != "approximate index":
             raise DataError(f"{place} is not an index of neighbours: make one with cawv index")
         found = [record.get(name) for name in ("n_rows", "vector_size", "digest")]
-        match record.get("format"):
-            case 3 | 4:
-                name, setting, digest, largest = LISTS, "probes", "lists_digest", LARGEST_PROBES
-            case 2:
-                name, setting, digest, largest = GRAPH, "expansion", "graph_digest", LARGEST_EXPANSION
-            case other:
-                raise DataError(
-                    f"{place} is an index of format {other!r:.20}, and this version cannot tell whether it "
-                    f"is damaged; formats 2 to {FORMAT} are read: make it again with cawv index"
-                )
+        if record.get("format") != FORMAT:
+            raise DataError(
+                f"{place} is an index of format {record.get('format')!r:.20}, and this version reads format "
+                f"{FORMAT}: make it again with cawv index"
+            )
         if found != [*vectors.shape, _digest(vectors)]:
             raise DataError(f"{place} is an index of other vectors: make it again with cawv index")
-        value = record.get(setting)
-        if type(value) is not int or not 1 <= value <= largest:
+        probes = record.get("probes")
+        if type(probes) is not int or not 1 <= probes <= LARGEST_PROBES:
             raise DataError(
-                f"{place / RECORD} is damaged: {setting} is {value!r:.40}, not a number from 1 to "
-                f"{largest:,}: make the index again with cawv index"
+                f"{place / RECORD} is damaged: probes is {probes!r:.40}, not a number from 1 to "
+                f"{LARGEST_PROBES:,}: make the index again with cawv index"
             )
-        # usearch does not check the links of a graph: a wrong one would make it read other memory
-        if record["format"] < FORMAT and _digest_of_file(place / name) != record.get(digest):
-            raise DataError(f"{place / name} is damaged: make it again with cawv index")
-        reader = InvertedFile if name == LISTS else Graph
         try:
-            candidates = reader.load(place / name, vectors.shape, value)
+            candidates = InvertedFile.load(place / LISTS, vectors.shape, probes)
         except (DataError, OSError) as error:
-            raise DataError(f"{place / name} is damaged ({error}): make it again with cawv index") from error
-        if (
-            isinstance(candidates, InvertedFile)
-            and record["format"] == FORMAT
-            and _digest_of_lists(place / name, candidates) != record.get(digest)
-        ):
-            raise DataError(f"{place / name} is damaged: make it again with cawv index")
+            raise DataError(f"{place / LISTS} is damaged ({error}): make it again with cawv index") from error
+        if _digest_of_lists(place / LISTS, candidates) != record.get("lists_digest"):
+            raise DataError(f"{place / LISTS} is damaged: make it again with cawv index")
         return cls(vectors, candidates, words)
 
     def nearest(self, direction: np.ndarray, topn: int) -> tuple[np.ndarray, np.ndarray]:
@@ -246,12 +228,3 @@ def _digest_of_lists(path: Path, lists: InvertedFile) -> str:
     with path.open("rb") as file:
         rest = file.read(path.stat().st_size - lists.directions.nbytes)
     return hashlib.blake2b(rest, digest_size=16).hexdigest() + _digest(lists.directions)
-
-
-def _digest_of_file(path: Path) -> str | None:
-    """Return the SHA-256 of a file, or None if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
