@@ -99,9 +99,9 @@ def command(
                 failed = True
                 continue
             items: list[dict[str, Any]] = [{"item": item, "score": round(score, 6)} for item, score in found]
-            for item in items:
-                if item["item"] in named:
-                    item["name"] = named[item["item"]]
+            for one in items:
+                if one["item"] in named:
+                    one["name"] = named[one["item"]]
             write({"basket": basket, "unknown": unknown, "items": items})
             if json_to != "-":
                 columns = [

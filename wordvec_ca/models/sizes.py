@@ -96,18 +96,14 @@ def saved_bytes(config: ResolvedConfig, n_words: int) -> int:
     """Estimate how many bytes the model directory takes."""
     composed = 4 * n_words * config.vector_size + 100 * n_words if config.subwords else 0
     rounded = (config.resamples or 0) * _rounded_bytes(config, n_words)
-    rounded += _published_columns(config) * 4 * n_words if config.vectors not in (None, "input") else 0
+    rounded += config.vector_size * 4 * n_words if config.vectors not in (None, "input") else 0
     return 4 * n_parameters(config, n_words) + 60 * n_words + composed + rounded  # words are stored twice
-
-
-def _published_columns(config: ResolvedConfig) -> int:
-    return config.vector_size * (2 if config.vectors == "beside" else 1)
 
 
 def _rounded_bytes(config: ResolvedConfig, n_words: int) -> int:
     """Return the bytes of a model of resampled text with 8 bits a number."""
     columns = logits_of(config)[1] if config.spec.attends else 0
-    return n_words * (_published_columns(config) + 4 + (columns + 4 if columns else 0))
+    return n_words * (config.vector_size + 4 + (columns + 4 if columns else 0))
 
 
 def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,8 @@ LEAST_EXPLAINED = 0.02
 """Share of the variance of held-out words that n-grams must explain (R squared)."""
 
 
-class NgramFit(NamedTuple):
+@dataclass(frozen=True)
+class NgramFit:
     """Vectors of n-grams fitted to vectors of words.
 
     Attributes
@@ -109,7 +111,7 @@ def fit_ngrams(words: Sequence[str], units: NDArray[np.float32], counts: Any = N
     around = units[left_out, some] - units[left_out, some].mean(axis=0)
     explained = 1.0 - float((errors**2).sum()) / max(float((around**2).sum()), 1e-30)
     fit = NgramFit(explained, design, np.zeros((design.shape[1], units.shape[1]), np.float32), index)
-    return fit._replace(rows=_fitted(design, units, weights)) if fit.says_something else fit
+    return replace(fit, rows=_fitted(design, units, weights)) if fit.says_something else fit
 
 
 def _design(words: Sequence[str]) -> tuple[Any, NgramIndex]:
