@@ -225,3 +225,45 @@ def test_one_document_and_one_tag_for_all(command: Command) -> None:
     )
     Path("none.txt").write_text("\n\n\n")
     assert command("train", "none.txt", "-o", "none", *options).code == 1
+
+
+@pytest.mark.parametrize("how", ["rotated", "missing", "nan", "vectors", "no checksums"])
+def test_exchanged_files_are_refused(tmp_path: Path, how: str) -> None:
+    from wordvec_ca.errors import DataError
+
+    folder = tmp_path / "m"
+    texts = [["a", "b", "c"], ["b", "c", "d"]] * 20
+    from wordvec_ca import TrainConfig, train
+
+    config = TrainConfig(model="pv-dm", vector_size=8, epochs=1, min_count=1, workers=1)
+    train(texts, config, output=folder)
+    if how in ("rotated", "missing"):
+        (folder / "documents.tags").write_text("".join(f'"t{i}"\n' for i in range(40)))
+        from wordvec_ca.files import write_checksums
+
+        write_checksums(folder)
+        lines = (folder / "documents.tags").read_text().splitlines(keepends=True)
+        (folder / "documents.tags").unlink()
+        if how == "rotated":
+            (folder / "documents.tags").write_text("".join(lines[1:] + lines[:1]))
+    elif how == "no checksums":
+        (folder / "SHA256SUMS").write_text("")
+    else:
+        path = folder / ("documents.npy" if how == "nan" else "vectors.kv.vectors.npy")
+        rows = np.load(path)
+        np.save(path, np.full_like(rows, np.nan) if how == "nan" else rows[::-1])
+    with pytest.raises(DataError, match="SHA256SUMS"):
+        KeyedVectors.load(folder) if how in ("vectors", "no checksums") else document_vectors(folder)
+
+
+def test_a_sample_of_a_large_file_is_compared(tmp_path: Path) -> None:
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.files import check_sample, write_checksums
+
+    rows = np.random.default_rng(1).standard_normal((5000, 100), np.float32)
+    np.save(tmp_path / "v.npy", rows)
+    write_checksums(tmp_path)
+    check_sample(tmp_path / "v.npy")
+    np.save(tmp_path / "v.npy", np.roll(rows, 1, axis=0))
+    with pytest.raises(DataError, match="SHA256SUMS"):
+        check_sample(tmp_path / "v.npy")

@@ -8,7 +8,14 @@ not depend on word vectors.
 
 from wordvec_ca.files.atomic import atomic_file, save_json, still_named, take_lock, withdraw, write_errors
 from wordvec_ca.files.bzip2 import bzip2_pieces
-from wordvec_ca.files.checksums import CHECKSUMS, changed_files, check_file, read_checksums, write_checksums
+from wordvec_ca.files.checksums import (
+    CHECKSUMS,
+    changed_files,
+    check_file,
+    check_sample,
+    read_checksums,
+    write_checksums,
+)
 from wordvec_ca.files.compression import (
     compress_by_suffix,
     compression_of,
@@ -62,6 +69,7 @@ __all__ = [
     "check_files",
     "check_output",
     "check_readable_again",
+    "check_sample",
     "clear_leftovers",
     "compress_by_suffix",
     "compression_of",

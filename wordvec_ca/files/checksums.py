@@ -13,6 +13,16 @@ CHECKSUMS = "SHA256SUMS"
 """Name of the file of checksums. It has a line ``checksum, two spaces, name`` for each file."""
 
 
+SAMPLE = "# sample: "
+"""Begins the line with the digest of a sample of a large file; ``sha256sum`` ignores lines with ``#``."""
+
+SMALL_BYTES = 1 << 20
+"""Files up to this size are compared whole whenever they are opened: it takes a millisecond."""
+
+SAMPLED_BLOCKS, BLOCK_BYTES = 64, 4096
+"""Of larger files this many blocks at equal distances are compared, which is as quick for any size."""
+
+
 def write_checksums(
     folder: Path, names: Iterable[str] | None = None, known: Mapping[str, str] | None = None
 ) -> None:
@@ -21,7 +31,11 @@ def write_checksums(
     files = [path.name for path in folder.iterdir() if path.is_file() and path.name != CHECKSUMS]
     kept = {} if names is None else read_checksums(folder)
     made = {name: known.get(name) or _checksum(folder / name) for name in (files if names is None else names)}
-    text = "".join(f"{checksum}  {name}\n" for name, checksum in sorted({**kept, **made}.items()))
+    text = ""
+    for name, checksum in sorted({**kept, **made}.items()):
+        text += f"{checksum}  {name}\n"
+        if (folder / name).is_file() and (folder / name).stat().st_size > SMALL_BYTES:
+            text += f"{SAMPLE}{_sample(folder / name)}  {name}\n"
     with atomic_file(folder / CHECKSUMS, follow_links=False) as file:
         file.write(text.encode())
 
@@ -35,8 +49,8 @@ def read_checksums(folder: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}") from error
-    pairs = [line.split("  ", 1) for line in lines]
-    if not all(len(pair) == 2 and len(pair[0]) == 64 for pair in pairs):
+    pairs = [line.split("  ", 1) for line in lines if not line.startswith(SAMPLE)]
+    if not pairs or not all(len(pair) == 2 and len(pair[0]) == 64 for pair in pairs):
         raise DataError(f"{str(path)!r} is damaged: each line must be a checksum, two spaces and a name")
     return {name: checksum for checksum, name in pairs}
 
@@ -44,7 +58,36 @@ def read_checksums(folder: Path) -> dict[str, str]:
 def check_file(path: Path) -> None:
     """Compare a file with its checksum, if its folder has one for it."""
     expected = read_checksums(path.parent).get(path.name)
-    if expected is not None and path.is_file() and _checksum(path) != expected:
+    if expected is not None:
+        _check_is_there(path)
+        _compare(path, _checksum(path), expected)
+
+
+def check_sample(path: Path) -> None:
+    """Compare a file with its checksum if it is small, else its size and a sample of it; if its folder has
+    checksums.
+    """
+    checksums = read_checksums(path.parent)
+    if path.name not in checksums:
+        return
+    _check_is_there(path)
+    if path.stat().st_size <= SMALL_BYTES:
+        _compare(path, _checksum(path), checksums[path.name])
+        return
+    lines = (path.parent / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+    listed = [line.removeprefix(SAMPLE) for line in lines if line.startswith(SAMPLE)]
+    found = [digest for digest, _, name in (line.partition("  ") for line in listed) if name == path.name]
+    if found:  # an earlier version wrote none
+        _compare(path, _sample(path), found[0])
+
+
+def _check_is_there(path: Path) -> None:
+    if not path.is_file():
+        raise DataError(f"{str(path)!r} is missing, but {CHECKSUMS} lists it: take it from a backup")
+
+
+def _compare(path: Path, found: str, expected: str) -> None:
+    if found != expected:
         raise DataError(
             f"{str(path)!r} is not as it was saved: its checksum differs from that in {CHECKSUMS}. Take it "
             f"from a backup; if you changed it yourself, remove {CHECKSUMS}"
@@ -60,6 +103,17 @@ def changed_files(folder: Path) -> dict[str, str]:
         elif _checksum(folder / name) != expected:
             found[name] = "changed"
     return found
+
+
+def _sample(path: Path) -> str:
+    """Return a digest of the size of a file and of blocks of it, the first and the last among them."""
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        for k in range(SAMPLED_BLOCKS):
+            file.seek(max(0, size - BLOCK_BYTES) * k // (SAMPLED_BLOCKS - 1))
+            digest.update(file.read(BLOCK_BYTES))
+    return digest.hexdigest()
 
 
 def _checksum(path: Path) -> str:

@@ -47,6 +47,7 @@ from wordvec_ca.files import (
     OpenedArray,
     OpenedFile,
     check_file,
+    check_sample,
     map_npy,
     parse_words,
     read_whole_folder,
@@ -101,6 +102,7 @@ def read_model_directory(path: Path, form: str | None = None) -> VectorTable:
 
 def _read_model_directory(path: Path, form: str | None) -> VectorTable:
     check_file(path / ModelFile.VOCAB)
+    check_sample(path / ModelFile.VECTORS)
     metadata = read_metadata(path) if (path / ModelFile.CONFIG).is_file() else {}
     words, counts = read_words(
         path / ModelFile.VOCAB, foreign=False

@@ -12,7 +12,7 @@ import numpy as np
 
 from wordvec_ca.corpus import DocumentTags, Tag
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.files import map_npy, release_pages, save_npy, scratch_array, write_npy_stream
+from wordvec_ca.files import check_sample, map_npy, release_pages, save_npy, scratch_array, write_npy_stream
 from wordvec_ca.kernels import aligned_zeros, padded
 from wordvec_ca.models.directory import read_array
 from wordvec_ca.specs.model_files import ModelFile
@@ -232,6 +232,7 @@ def _plain(name: Tag) -> Tag:
 def _read_rows(folder: Path, vector_size: int | None = None) -> np.ndarray:
     """Memory-map the vectors of documents; a DataError if they are missing, or not of this size."""
     path = folder / ModelFile.DOCUMENTS
+    check_sample(path)
     try:
         rows = map_npy(path)
     except FileNotFoundError:
@@ -246,6 +247,7 @@ def _read_rows(folder: Path, vector_size: int | None = None) -> np.ndarray:
 
 def _read_tags(path: Path, n: int) -> list[Tag] | None:
     """Return the tags in a file, which has one tag a line as JSON; None if there is no such file."""
+    check_sample(path)
     if not path.exists():
         return None
     try:
