@@ -134,7 +134,8 @@ def test_random_lists_are_not_called_associated(vectors, similar):
         p.append(found["effect-size"].p)
         own.append(found.p_permutation)
     assert np.mean(np.array(p) < 0.05) <= 0.15  # 2 of 40 are expected
-    assert 0.35 < np.mean(p) < 0.65
+    assert np.isnan(p).sum() <= 4  # undecided: of the tightest lists there are no random ones
+    assert 0.35 < np.nanmean(p) < 0.65
     assert not similar or np.mean(np.array(own) < 0.05) > 0.4
 
 
