@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wordvec_ca.cli import publish
 from wordvec_ca.errors import DataError
 from wordvec_ca.vectors import KeyedVectors, fitted_ngrams
 
@@ -98,3 +99,10 @@ def test_published_from_a_file(command: Callable[..., Any], tmp_path: Path) -> N
     assert command("publish", "words.txt", "-o", "made.bin").code == 2, "it exists"
     assert command("publish", "words.txt").code == 2
     assert command("publish", "words.txt", "--vectors", "both", "-o", "x").code == 2
+
+
+def test_before_and_after_are_judged_on_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[Any] = []
+    monkeypatch.setattr("wordvec_ca.eval.run", lambda vectors, *_, **__: judged.append(vectors) or [])
+    publish._show_gain(WORDS, WORDS.with_fitted_ngrams())
+    assert [vectors.ngrams for vectors in judged] == [None, None]

@@ -89,8 +89,11 @@ def _show_gain(before: Any, after: Any) -> None:
     from wordvec_ca.cli.terminal import Column, show_styled, table
     from wordvec_ca.errors import DataError
     from wordvec_ca.eval import plan, run
+    from wordvec_ca.vectors import KeyedVectors
 
     jobs, _ = plan(list(SETS), folder=None, files={})
+    # without n-grams: pairs with unknown words, which only the new vectors have, would be judged in one alone
+    after = KeyedVectors(after.index_to_key, after.vectors, after.counts)
     rows = []
     try:
         judged = [run(vectors, jobs, name="", skipped=lambda _: None) for vectors in (before, after)]
