@@ -58,8 +58,8 @@ def test_texts_are_inferred(command: Command, subj: Path) -> None:
     assert np.array_equal(one[0], rows[7])  # the same text gives the same vector, whatever else is inferred
     assert not one[1:].any()
     assert "(1 empty, 1 without" in outcome.err
-    assert command("embed", subj / "dbow", subj / "text.txt", "-o", "m.npy", "--method", "mean").code == 0
-    assert not np.allclose(np.load("m.npy"), rows)
+    untrained = command("embed", subj / "dbow", subj / "text.txt", "-o", "m.npy", "--method", "mean")
+    assert untrained.code == 1  # only documents were trained
     assert (
         command("embed", subj / "dbow", "-", "-o", "x.npy", "--method", "infer", "--a", 1, stdin="a\n").code
         == 2
@@ -267,3 +267,23 @@ def test_a_sample_of_a_large_file_is_compared(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.roll(rows, 1, axis=0))
     with pytest.raises(DataError, match="SHA256SUMS"):
         check_sample(tmp_path / "v.npy")
+
+
+def test_words_that_were_not_trained_are_refused(command: Command, tmp_path: Path) -> None:
+    Path("text.txt").write_text("a b c d\nb c d a\n" * 30)
+    train = ("train", "text.txt", "--model", "pv-dbow", "--min-count", 1, "-d", 8, "--epochs", 1, "-q")
+    assert command(*train, "-o", "m").code == 0
+    for arguments in (
+        ("nn", "m", "a"),
+        ("index", "m"),
+        ("search", "m", "text.txt", "a b", "--method", "mean"),
+        ("export", "m", "-o", "w.txt", "--table", "words"),
+    ):
+        refused = command(*arguments)
+        assert refused.code == 1, arguments
+        assert "--dbow-words" in refused.err
+    assert command("export", "m", "-o", "d.txt").code == 0
+    assert len(Path("d.txt").read_text().splitlines()) == 61
+    assert command("nn", "m", "--document", 0).code == 0
+    for encoder in ("sentence-transformers", "model2vec", "spacy"):
+        assert command("export", "m", "-o", "e", "-f", encoder).code == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.models import load_vectors
+from wordvec_ca.cli.models import load_vectors, refuse_untrained
 from wordvec_ca.cli.options import Choice, part_option, restrict_vocab_option, vectors_option
 from wordvec_ca.cli.paths import ExistingPath
 
@@ -54,6 +54,7 @@ def command(
     from wordvec_ca.vectors import analogies
 
     vectors = load_vectors(model, vectors=form)
+    refuse_untrained(vectors, model)
     if part is not None:
         vectors = vectors.part(part)
     known = {word: look_up(vectors, word) for word in dict.fromkeys((a, b, c))}

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.models import load_vectors
+from wordvec_ca.cli.models import learns_words, load_vectors, refuse_untrained
 from wordvec_ca.cli.options import Choice, part_option, typed_options, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
 from wordvec_ca.specs.formats import READABLE, WRITABLE, format_named, table_of_formats
+from wordvec_ca.specs.model_files import ModelFile
 
 PREFIX = "*dt_"
 """A copy of `wordvec_ca.models.PREFIX`, whose module takes time to import."""
@@ -73,10 +74,8 @@ says what --dtype and --max-words cost.
 @click.option(
     "--table",
     type=Choice(["words", "documents", "both"]),
-    default="words",
-    show_default=True,
     help=f"For a model of documents: which vectors; in both, a document is its tag after {PREFIX}, as gensim "
-    "has it.",
+    "has it.  [default: words; documents if only these were trained]",
 )
 @part_option
 @vectors_option
@@ -109,7 +108,7 @@ def command(
     skip_unwritable: bool,
     dtype: str,
     max_words: int | None,
-    table: str,
+    table: str | None,
     part: str | None,
     form: str | None,
     fold_attention: bool | None,
@@ -150,7 +149,14 @@ def command(
         "max_words": max_words,
         "overwrite": overwrite,
     }
+    if table is None:
+        table = "words" if _learns_words(model) else "documents"
     if table != "words":
+        if format_named(to).averages or to == "spacy":
+            raise click.UsageError(
+                f"{to} makes an encoder of texts, which looks words up: tags of documents are none. Choose "
+                "another --format"
+            )
         others = {
             "--part": part,
             "--vectors": form,
@@ -163,6 +169,7 @@ def command(
         say(f"Wrote {n_written:,} vectors to {output} ({to}): {table}")
         return
     vectors = load_vectors(model, vectors=form, **reading)
+    refuse_untrained(vectors, model)
     ngrams = vectors.ngrams
     if form is None and to in ("fasttext", "floret") and ngrams is not None and not ngrams.are_published:
         vectors = load_vectors(model, vectors="input", **reading)
@@ -201,6 +208,15 @@ def command(
     if n_written < len(vectors) and vectors.counts is not None and vectors.counts.any():
         share = vectors.counts[:n_written].sum() / vectors.counts.sum()
         say(f"These {n_written:,} of {len(vectors):,} words make {share:.1%} of the known words of the text")
+
+
+def _learns_words(model: str) -> bool:
+    """Return whether a model directory has trained vectors of words; any other file has."""
+    from wordvec_ca.formats import read_metadata
+
+    folder = Path(model)
+    is_ours = (folder / ModelFile.CONFIG).is_file() and (folder / ModelFile.VOCAB).is_file()
+    return not is_ours or learns_words(read_metadata(folder))
 
 
 def _with_documents(model: str, table: str) -> Any:
