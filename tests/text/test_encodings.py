@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from wordvec_ca.corpus import TextOptions, count_corpus
 from wordvec_ca.errors import DataError
 from wordvec_ca.text import TextFiles, check_encoding
-from wordvec_ca.text.encodings import decoded, from_utf8, in_utf8, likely_encoding
+from wordvec_ca.text.encodings import decoded, encoding_advice, from_utf8, in_utf8, likely_encodings
 
 GERMAN = "Über den schönen Straßen von Köln wächst grünes Gras, und die Bäume blühen für alle.\n"
 ENGLISH = "the quick brown fox jumps over the lazy dog and sleeps all day\n"
@@ -116,7 +118,27 @@ def test_undecodable_sequences_stay_as_many(data: bytes) -> None:
     [("Съешь же ещё этих мягких французских булок да выпей чаю. ", "koi8_r"), (GERMAN, "cp1252")],
 )
 def test_the_likely_encoding(text: str, encoding: str) -> None:
-    assert likely_encoding(text.encode(encoding) * 20) == encoding
+    assert likely_encodings(text.encode(encoding) * 20) == [encoding]
+
+
+def test_the_encoding_of_a_sentence_of_each_of_twelve_languages() -> None:
+    missed: Counter[str] = Counter()
+    lines = (Path(__file__).parent / "sentences_of_languages.tsv").read_text(encoding="utf-8").splitlines()
+    for language, encoding, sentence in (line.split("\t") for line in lines):
+        data = sentence.encode(encoding)
+        missed[language] += sentence not in {data.decode(name, "replace") for name in likely_encodings(data)}
+    assert len(missed) == 12
+    assert max(missed.values()) <= 1, missed
+
+
+def test_of_two_likely_encodings_both_are_named_with_the_line_that_tells_them_apart() -> None:
+    text = "Kaupungin keskellä on tori, jossa myydään kalaa.\nSe on vanha, ja nyt se on auki.\n"
+    data = text.encode("cp1252") * 20  # õ, which is at the same place in cp850, is a letter of Estonian
+    one, other = likely_encodings(data)
+    assert "cp1252" in (one, other)
+    said = str(DataError(*encoding_advice(data, None)))
+    assert {f"encoding='{one}'", f"encoding='{other}'"} <= set(re.findall(r"encoding='\w+'", said))
+    assert all(data.decode(name).splitlines()[0] in said for name in (one, other))
 
 
 def test_json_lines_count_what_they_cannot_decode(tmp_path: Path) -> None:

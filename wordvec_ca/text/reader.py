@@ -31,7 +31,7 @@ from wordvec_ca.text.encodings import (
     encoding_advice,
     is_disguised_utf8,
     is_utf8,
-    likely_encoding,
+    likely_encodings,
     too_many_undecodable,
     undecodable,
     wrong_encoding,
@@ -206,8 +206,8 @@ class TextFiles:
                     head = b"".join(decoded([head], self.encoding, file))
                 strange = count_strange(head)
                 if too_many_undecodable(*undecodable(head)) or (strange >= 16 and strange * 10 > len(head)):
-                    guess = likely_encoding(head)
-                    found.append(f"{file!r}" + (f" (most likely {guess})" if guess else ""))
+                    guesses = " or ".join(likely_encodings(head))
+                    found.append(f"{file!r}" + (f" (most likely {guesses})" if guesses else ""))
         more = f" and {len(found) - 20:,} more" if len(found) > 20 else ""
         return ", ".join(found[:20]) + more
 
