@@ -74,7 +74,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(fitted_ngrams, "usable_cpus", lambda n=threads: n)
         monkeypatch.setattr(fitted_ngrams, "COLUMNS_AT_ONCE", 7)
         found.append(WORDS.with_fitted_ngrams().vectors)
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
 
 
 def test_names_of_items_are_left_alone() -> None:
@@ -103,6 +103,11 @@ def test_published_from_a_file(command: Callable[..., Any], tmp_path: Path) -> N
 
 def test_before_and_after_are_judged_on_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[Any] = []
-    monkeypatch.setattr("wordvec_ca.eval.run", lambda vectors, *_, **__: judged.append(vectors) or [])
+
+    def run(vectors: KeyedVectors, *_: Any, **__: Any) -> list[Any]:
+        judged.append(vectors)
+        return []
+
+    monkeypatch.setattr("wordvec_ca.eval.run", run)
     publish._show_gain(WORDS, WORDS.with_fitted_ngrams())
     assert [vectors.ngrams for vectors in judged] == [None, None]
