@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.runs.run import resume, train
 from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
 from wordvec_ca.training.merge_rule import expected_touches, merge_factors, merged_rows
-from wordvec_ca.training.pinning import cpu_groups
 from wordvec_ca.training.replica import Delta, Replica, TokenRange
 from wordvec_ca.training.replica_set import Replicas
 from wordvec_ca.training.trainer import Trainer
@@ -354,24 +352,6 @@ def test_how_many_replicas() -> None:
         assert found(9, replicas=9, model="cbow-attn") == 9
     assert found(4, replicas=32) == 4
     assert found(32, n_words=10**10) == 1, "no room for two"
-
-
-def test_threads_of_a_replica_stay_where_they_share_a_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for cpu in range(16):  # two sockets of two chiplets; odd processors are on the second socket
-        folder = tmp_path / f"cpu{cpu}"
-        (folder / "topology").mkdir(parents=True)
-        (folder / "cache" / "index3").mkdir(parents=True)
-        (folder / "topology" / "physical_package_id").write_text(f"{cpu % 2}\n")
-        (folder / "topology" / "core_id").write_text(f"{cpu // 2}\n")
-        first = cpu % 2 + 8 * (cpu // 8)
-        (folder / "cache" / "index3" / "shared_cpu_list").write_text(f"{first},{first + 2}\n")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
-    assert cpu_groups([8, 8], tmp_path) == [set(range(0, 16, 2)), set(range(1, 16, 2))]
-    assert cpu_groups([4] * 4, tmp_path)[0] == {0, 2, 4, 6}
-    assert cpu_groups([4, 4], tmp_path) == [None, None], "other work may be on the other half"
-    assert cpu_groups([8, 8], tmp_path / "nothing") == [None, None]
 
 
 def test_more_replicas_than_threads_are_not_made_in_silence() -> None:

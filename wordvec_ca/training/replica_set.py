@@ -20,7 +20,6 @@ from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunk, Chunks, StreamedChunks
 from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
 from wordvec_ca.training.merge_rule import expected_touches
-from wordvec_ca.training.pinning import cpu_groups, pin
 from wordvec_ca.training.replica import Replica, Worker
 
 CHUNKS_PER_MERGE = 2
@@ -86,7 +85,6 @@ class Replicas:
         self.merges, self.merge_seconds = 0, 0.0
         self.merged_at = 0
         self._touches = expected_touches(model, first.keep) if n > 1 else {}
-        self._cpus = cpu_groups(threads) if n > 1 else [None]
         self._reproducible = all(replica.threads == 1 for replica in self.all)
         self._waiting: list[deque[Chunk]] = [deque() for _ in self.all]
         self._dealing = threading.Lock()
@@ -169,12 +167,6 @@ class Replicas:
         self.merges += 1
         self.merge_seconds += time.monotonic() - started
 
-    def pin(self, worker: Worker) -> None:
-        """Pin the calling thread to processors near the memory of its replica, if that is known to help."""
-        cpus = self._cpus[self.all.index(worker.replica)]
-        if cpus is not None:
-            pin(cpus)
-
     def totals(self) -> np.ndarray:
         """Return the tallies of all threads, added up; ``STATS`` names them."""
         return np.sum([worker.stats for worker in self.workers], axis=0)
@@ -185,7 +177,6 @@ class Replicas:
 
         def run(worker: Worker) -> None:
             try:
-                self.pin(worker)
                 work(worker)
             except BaseException as error:
                 failures.append(error)

@@ -202,7 +202,6 @@ class Trainer:
     def _work(self, worker: Worker, chunks: Chunks | StreamedChunks, epoch: int) -> None:
         try:
             before = (epoch - 1) * len(self.tokens)
-            self.replicas.pin(worker)
             while not self.failures:
                 chunk = self.replicas.next(chunks, worker, new=not self.stopping)
                 if chunk is None:
