@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -79,6 +80,25 @@ def test_settings_of_a_continued_run_from_python_say_what_is_usual_too(command, 
     outcome = command("train", "--config", "first/run.toml", "-o", "second")
     assert outcome.code == 0, outcome.err
     assert vectors("first") == vectors("second")
+
+
+def test_settings_of_a_run_that_replaced_the_model_it_began_with_are_refused(command, text) -> None:
+    more = Path("more.txt")
+    more.write_text("w1 w2 w3\n" * 500)
+    assert command("train", text, *SMALL, "-o", "day").code == 0
+    shutil.copytree("day", "base")
+    for base in ("base", "day"):
+        again = ("--continue-from", base, *SMALL[:2], "--workers", "1")
+        assert command("train", more, *again, "-o", "day", "--overwrite").code == 0
+        if base == "base":  # still the model that the run began with
+            assert command("train", "--config", "day/run.toml", "-o", "same").code == 0
+            assert vectors("same") == vectors("day")
+    command("train", "--config", "day/run.toml", "-o", "other").says(1, "day", "--continue-from")
+    assert not Path("other").exists()
+    assert command("train", "--config", "day/run.toml", "--continue-from", "day", "-o", "other").code == 0
+    shown = command("info", "day").out
+    assert shown.index("c.txt") < shown.index("more.txt")
+    assert shown.count("more.txt") == 2
 
 
 def test_first_vectors_and_subwords_are_refused_before_anything_is_read(command, text) -> None:

@@ -42,16 +42,16 @@ def command(model: str | None, everything: bool, json_to: str | None) -> None:
 
 def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
     """Return the main facts about a model: label -> text, at most a dozen."""
+    from wordvec_ca.runs import texts_of_runs
+
     config, corpus, timings = (record.get(name) or {} for name in ("config", "corpus", "timings"))
     losses = [loss for loss in record.get("loss_by_epoch") or [] if loss is not None]
     held_out = [loss for loss in record.get("valid_loss_by_epoch") or [] if loss is not None]
     n_bytes = sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file())
     trained = float(record.get("trained_fraction", 1))
-    text = f"{corpus.get('raw_tokens', record.get('raw_tokens', 0)):,} tokens"
+    *earlier, last = map(_text_of_run, texts_of_runs(record))
     if corpus.get("files"):
-        text += f" in {counted(corpus['files'], 'files')}"
-    if named := (record.get("settings") or {}).get("corpus"):
-        text += f": {named if isinstance(named, str) else ', '.join(named)}"
+        last = last.replace(" tokens", f" tokens in {counted(corpus['files'], 'files')}", 1)
     epochs = counted(int(config.get("epochs") or 0), "epochs")
     learning = f"{epochs}, window {config.get('window')}, seed {config.get('seed')}"
     facts = {
@@ -61,7 +61,8 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         "documents": f"{record['documents']:,}" if record.get("documents") else "",
         "vectors": VECTOR_FORMS.get(config.get("vectors") or "input", ""),
         "size": f"{size(n_bytes)} on disk",
-        "text": text,
+        "earlier texts": "; ".join(earlier),
+        "text": last,
         "resamples": _sampled(record.get("resamples") or {}, config.get("group_by")),
         "training": learning if trained >= 1 else f"{learning}; ended after {trained:.1%}",
         "loss": " -> ".join(f"{loss:.4f}" for loss in dict.fromkeys((losses[0], losses[-1])))
@@ -76,6 +77,10 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         else str(record.get("command") or "from Python"),
     }
     return {name: text for name, text in facts.items() if text}
+
+
+def _text_of_run(text: dict[str, Any]) -> str:
+    return f"{text['tokens']:,} tokens" + (f": {', '.join(text['corpus'])}" if text["corpus"] else "")
 
 
 def _sampled(resamples: dict[str, Any], group_by: str | None) -> str:

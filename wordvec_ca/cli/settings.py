@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 def read_settings(path: str, command: click.Command) -> dict[str, Any]:
     """Return the values in a settings file, by the parameters of the command."""
     from wordvec_ca.errors import DataError
+    from wordvec_ca.runs import BASE_SETTING
 
     try:
         with open(path, "rb") as file:
@@ -40,6 +41,9 @@ def read_settings(path: str, command: click.Command) -> dict[str, Any]:
     params = {param.name: param for param in command.params if param.name not in (None, "config")}
     short = {opt.lstrip("-"): param for param in params.values() for opt in param.opts}
     values = {}
+    base = table.pop(BASE_SETTING, None)
+    if base is not None:  # no option: it belongs to the continue-from beside it
+        click.get_current_context().meta[BASE_SETTING] = base
     for key, value in table.items():
         param = params.get(key.replace("-", "_")) or short.get(key)
         if param is None or param.name is None:

@@ -124,10 +124,14 @@ def _flag(name: str) -> str:
 
 
 def _train(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
-    from wordvec_ca.runs import RunRequest, check_run_output, run_request
+    from wordvec_ca.runs import BASE_SETTING, RunRequest, check_base, check_run_output, run_request
 
     output = run.output or default_output(corpus, config.model)
     check_run_output(output, overwrite=run.overwrite)
+    context = click.get_current_context()
+    recorded = context.get_parameter_source("continue_from") is click.core.ParameterSource.DEFAULT_MAP
+    if recorded and run.continue_from and isinstance(base := context.meta.get(BASE_SETTING), int):
+        check_base(run.continue_from, base)
     _check_vocab_file(corpus, run)
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, run)

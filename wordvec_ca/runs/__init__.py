@@ -14,16 +14,18 @@ from wordvec_ca.runs.displays import (
 from wordvec_ca.runs.estimate import describe, measured_speed, plan
 from wordvec_ca.runs.former_model import config_of_fasttext
 from wordvec_ca.runs.interrupts import ended_by_signals
-from wordvec_ca.runs.request import REQUEST_FILE, Request, RunRequest, request_in
+from wordvec_ca.runs.request import BASE_SETTING, REQUEST_FILE, Request, RunRequest, request_in
 from wordvec_ca.runs.run import resume, run_request, train
 from wordvec_ca.runs.run_directory import check_run_output, files_of_run, run_folder
-from wordvec_ca.runs.warm_start import check_together, continued_config
+from wordvec_ca.runs.warm_start import check_base, check_together, continued_config, texts_of_runs
 
 __all__ = [
+    "BASE_SETTING",
     "REQUEST_FILE",
     "JsonLog",
     "Request",
     "RunRequest",
+    "check_base",
     "check_run_output",
     "check_together",
     "config_of_fasttext",
@@ -41,5 +43,6 @@ __all__ = [
     "run_request",
     "show_progress",
     "style_for_python",
+    "texts_of_runs",
     "train",
 ]

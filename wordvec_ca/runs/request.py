@@ -21,6 +21,8 @@ from wordvec_ca.training import DEFAULT_INTERVAL, parse_interval
 
 REQUEST_FILE = "run.json"
 REQUEST_FORMAT = 1
+BASE_SETTING = "continue-from-crc32"
+"""Name, in ``run.toml``, of the checksum of the model that was trained further."""
 
 R = TypeVar("R")
 

@@ -28,11 +28,12 @@ from wordvec_ca.models import (
 from wordvec_ca.resampling import ResampledModels
 from wordvec_ca.runs.displays import progress_display, style_for_python
 from wordvec_ca.runs.interrupts import ended_by_signals
-from wordvec_ca.runs.request import RunRequest
+from wordvec_ca.runs.request import BASE_SETTING, RunRequest
 from wordvec_ca.runs.resume_options import changed_config, check_pools, check_state, check_texts, differences
 from wordvec_ca.runs.run_directory import UnfinishedRun, check_run_output
 from wordvec_ca.runs.texts import Texts
 from wordvec_ca.runs.warm_start import (
+    BASE,
     anchor,
     begin_from_model,
     begin_from_vectors,
@@ -469,18 +470,22 @@ def _fit(
     """Train, and record the run in the model."""
     model = trainer.model
     trainer.run([*session.callbacks, CollapseWatch(trainer)], checkpoint)
+    changes = model.record.get("changes", []) if checkpoint is None else checkpoint.changes
     if trainer.config.anchored and request.continue_from is not None:
         try:
-            begun = model.record.get("changes", []) if checkpoint is None else checkpoint.changes
-            anchor(model, request.continue_from, begun)
+            anchor(model, request.continue_from, changes)
         except DataError:  # the former model cannot be read: keep at least what was trained
             if checkpoint is not None:
                 checkpoint.write(trainer)
             raise
+    settings = request.as_settings() if request.settings is None else dict(request.settings)
+    for change in changes:
+        if BASE in change:
+            settings[BASE_SETTING] = change[BASE]
     model.record = {
         "command": request.command,
-        "settings": request.as_settings() if request.settings is None else dict(request.settings),
-        "changes": model.record.get("changes", []),
+        "settings": settings,
+        "changes": changes,
         **run_record(trainer, encoded, session.started, interrupted=trainer.cut_short),
     }
     if not model.record["predictions"] and not trainer.cut_short:
@@ -489,7 +494,6 @@ def _fit(
     if run is not None and checkpoint is not None:
         model.record["run"] = run.request.run
         model.record["sessions"] = checkpoint.sessions
-        model.record["changes"] = checkpoint.changes
 
 
 def _save(

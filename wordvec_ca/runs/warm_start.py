@@ -199,19 +199,44 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
         "continued_from": os.path.abspath(directory),
         "words_kept": len(here),
         "words_new": len(model.vocab) - len(here),
-        **({ANCHOR: _checksum(former)} if model.config.anchored else {}),
+        BASE: _checksum(former),
+        EARLIER: texts_of_runs(former.record),
         **tree,
     }
 
 
-ANCHOR = "anchor_crc32"
-"""Key, in the record, of the checksum of the model towards which words are moved back. A resumed run reads
-that model again and checks it.
+BASE, EARLIER = "base_crc32", "earlier_texts"
+"""Keys, in the record: the checksum of the model with which a run began, and the texts of the runs that made
+that model. The model may be replaced by the run's own output, so its name does not tell which it was.
 """
 
 
 def _checksum(model: EmbeddingModel) -> int:
-    return zlib.crc32(np.ascontiguousarray(model.inputs).data)
+    """Return a checksum of the trained rows; with n-grams those of n-grams, since sums of them may differ in
+    the last bit between processors.
+    """
+    rows = model.inputs if model.subwords is None else model.subwords.rows
+    return zlib.crc32(np.ascontiguousarray(model.outputs).data, zlib.crc32(np.ascontiguousarray(rows).data))
+
+
+def texts_of_runs(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the texts of all runs that made a model, the first one first: number of tokens, and names."""
+    changes = [change for change in record.get("changes") or [] if isinstance(change, dict)]
+    earlier = next((change[EARLIER] for change in changes if EARLIER in change), [])
+    named = (record.get("settings") or {}).get("corpus") or []
+    tokens = (record.get("corpus") or {}).get("raw_tokens", record.get("raw_tokens", 0))
+    return [*earlier, {"tokens": tokens, "corpus": [named] if isinstance(named, str) else named}]
+
+
+def check_base(path: str | os.PathLike[str], checksum: int) -> None:
+    """Raise a DataError if a model is not the one with which a recorded run began."""
+    if _checksum(former_model(path)) != checksum:
+        raise DataError(
+            f"{os.fspath(path)!r} is another model than the one that the recorded run began with (that run, "
+            "or a later one, may have replaced it): put that one back, or give ",
+            Option("continue_from"),
+            " to begin with this one",
+        )
 
 
 def anchor(
@@ -225,7 +250,7 @@ def anchor(
     """
     former = former_model(directory)
     found = _checksum(former)
-    if any(change.get(ANCHOR, found) != found for change in begun):
+    if any(change.get(BASE, found) != found for change in begun):
         raise DataError(
             f"{os.fspath(directory)!r} is another model than the one that this run began with: put that one "
             "back and resume the run, or begin again"
