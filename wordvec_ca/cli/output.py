@@ -94,16 +94,19 @@ def write_drawings(drawings: Mapping[str | None, Callable[[], str]], *, overwrit
     """
     from wordvec_ca.files import atomic_file
 
-    failed = []
+    failed: list[Exception] = []
     for name, draw in drawings.items():
         if name is not None:
             try:
                 with atomic_file(name, overwrite=overwrite) as file:
                     file.write(draw().encode("utf-8", "replace"))
             except Exception as error:  # also a mistake in the code that draws
-                failed.append(f"{name} could not be written: {type(error).__name__}: {reason(error)}")
+                say(f"{name} could not be written; the results above are complete")
+                failed.append(error)
     if failed:
-        raise click.ClickException("; ".join(failed) + "; the results above are complete")
+        if isinstance(failed[0], OSError | Message):
+            raise failed[0]  # the program's own handler adds what to do, on a full disk for instance
+        raise click.ClickException(f"{type(failed[0]).__name__} while drawing: {failed[0]}") from failed[0]
 
 
 def reason(error: BaseException) -> str:
