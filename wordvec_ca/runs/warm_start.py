@@ -222,7 +222,7 @@ def _checksum(model: EmbeddingModel) -> int:
 def texts_of_runs(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the texts of all runs that made a model, the first one first: number of tokens, and names."""
     changes = [change for change in record.get("changes") or [] if isinstance(change, dict)]
-    earlier = next((change[EARLIER] for change in changes if EARLIER in change), [])
+    earlier: list[dict[str, Any]] = next((change[EARLIER] for change in changes if EARLIER in change), [])
     named = (record.get("settings") or {}).get("corpus") or []
     tokens = (record.get("corpus") or {}).get("raw_tokens", record.get("raw_tokens", 0))
     return [*earlier, {"tokens": tokens, "corpus": [named] if isinstance(named, str) else named}]
