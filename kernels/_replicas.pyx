@@ -6,7 +6,7 @@ for each number, which is the number divided by the scale, rounded. The scale is
 divided by 127, rounded up to the upper half of a float32. So a scale has 8 significant bits, and its product
 with a code is exact: all nodes add the same, also where the compiler fuses the multiplication with the
 addition. A row whose scale is 0 has not changed, and has no codes. What the rounding does to quality is in
-docs/measurements/merge-bands.md.
+docs/evidence, merge-bands.
 """
 
 from libc.stdint cimport int8_t, int64_t, uint16_t, uint32_t
