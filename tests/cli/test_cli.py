@@ -415,7 +415,7 @@ def test_no_room_for_the_model_is_said_before_training(
         shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000)
     )
     monkeypatch.setattr("wordvec_ca.training.trainer.Trainer.run", lambda *_: pytest.fail("it trained"))
-    cawv("train", text, *QUICK).says(1, "no room", "'model'", "free")
+    cawv("train", text, *QUICK).says(1, "no room", "'model'", "1.0 kB are free")
     assert tree(here) == before
 
 

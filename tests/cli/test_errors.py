@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import io
 import lzma
 import os
 import signal
@@ -22,7 +23,9 @@ import pytest
 from sklearn.cluster import MiniBatchKMeans
 
 from wordvec_ca import cli
+from wordvec_ca.cli.output import write
 from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
+from wordvec_ca.models.documents import _read_tags
 from wordvec_ca.tables import CutOffError
 from wordvec_ca.vectors import KeyedVectors
 
@@ -153,3 +156,22 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_member_of_a_zip_may_have_a_name_that_no_file_system_has(command) -> None:
+    with zipfile.ZipFile("v.zip", "w") as archive:
+        archive.writestr("n" * 300 + ".txt", "2 2\nfoo 1 2\nbar 1 2.1\n")
+    assert "bar" in command("nn", "v.zip", "foo").out
+
+
+def test_nested_tags_are_refused_with_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "documents.tags"
+    path.write_text("[" * 100_000 + "]" * 100_000 + "\n")
+    with pytest.raises(DataError, match=r"documents\.tags"):
+        _read_tags(path, 1)
+
+
+def test_an_encoding_of_the_output_that_lacks_a_character_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "latin-1"))
+    with pytest.raises(DataError, match=r"latin-1.*PYTHONIOENCODING"):
+        write("lód, łódź")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca import fasttext
+from wordvec_ca import fasttext, vectors
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim.models import FastText, KeyedVectors, Phrases
 from wordvec_ca.gensim.models.doc2vec import Doc2Vec, TaggedDocument
@@ -114,3 +114,16 @@ def test_a_full_disk_is_named_with_the_file_and_a_remedy(tmp_path: Path) -> None
     ):
         with pytest.raises(DataError, match=r"/dev/full.*make room"):
             write("/dev/full")
+
+
+@pytest.mark.filterwarnings("error:overflow")
+@pytest.mark.parametrize("kind", ["drop-in", "csv"])
+def test_numbers_that_float32_cannot_hold_are_reported(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    load: Any = KeyedVectors.load_word2vec_format
+    path.write_text("2 2\na 1e300 1\nb 1 2\n")
+    if kind == "csv":
+        load = vectors.KeyedVectors.load
+        path.write_text("word,x,y\na,1e300,1\nb,1,2\n")
+    with pytest.warns(UserWarning, match=r"v\.txt: 1 of 2 vectors hold NaN or infinity .*'a'"):
+        load(path)

@@ -144,3 +144,12 @@ def test_what_cannot_be_published_is_refused(tmp_path: Path) -> None:
         KeyedVectors.load(tmp_path / "v.txt", vectors="both")
     with pytest.raises(ValueError, match="vectors is 'half'"):
         KeyedVectors.load(tmp_path / "several", vectors="half")
+
+
+def test_a_link_out_of_the_model_is_not_followed(tmp_path: Path) -> None:
+    trained(tmp_path / "m")
+    (tmp_path / "m" / "vocab.tsv").rename(tmp_path / "words")
+    (tmp_path / "m" / "vocab.tsv").symlink_to(tmp_path / "words")
+    with pytest.raises(DataError, match=r"vocab\.tsv.*words.*cp -rL"):
+        publish(tmp_path / "m", "both", output=tmp_path / "n")
+    assert not (tmp_path / "n").exists()

@@ -30,8 +30,15 @@ def show(text: object) -> None:
 
 def write(text: str) -> None:
     """Write text and a newline to standard output; an error names standard output."""
+    from wordvec_ca.errors import DataError
+
     try:
         click.echo(text)
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"standard output is in {error.encoding}, which cannot hold {text[error.start]!a}: set "
+            "PYTHONIOENCODING=utf-8, or =:backslashreplace to write such characters as escapes"
+        ) from error
     except OSError as error:
         raise OSError(error.errno, error.strerror, "standard output") from error
 
@@ -84,6 +91,17 @@ def say(text: object) -> None:
             shown + "\n"
         )  # click.echo would write past a progress bar; sys.stderr puts the line above it
         sys.stderr.flush()
+
+
+def withdraw_outputs(*names: str | None) -> None:
+    """Remove the files that several outputs replace before the first is written: if the run ends in between,
+    none is left beside those of another run.
+    """
+    from wordvec_ca.files import withdraw
+
+    for name in names:
+        if name is not None and os.path.isfile(name):  # not a device or a pipe
+            withdraw(Path(os.path.realpath(name)))
 
 
 def write_drawings(drawings: Mapping[str | None, Callable[[], str]], *, overwrite: bool) -> None:

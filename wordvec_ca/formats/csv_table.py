@@ -52,7 +52,10 @@ def read_csv(path: str | Path) -> VectorTable:
             for row in itertools.chain([first], rows):
                 words.append(row[word])
                 cells = json.loads(row[lists[0]]) if lists else [row[i] for i in numbers]
-                vectors.append(np.array(cells, np.float32))
+                with np.errstate(
+                    over="ignore"
+                ):  # a number beyond float32 becomes infinity, which is reported
+                    vectors.append(np.array(cells, np.float32))
                 if vectors[-1].shape != vectors[0].shape or vectors[0].ndim != 1 or len(row) != len(names):
                     raise ValueError(f"{len(cells)} numbers in {len(row)} cells")
                 if "count" in names:

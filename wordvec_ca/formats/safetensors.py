@@ -74,7 +74,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> VectorTable:
         try:
             loaded = json.loads(record["config"])
             metadata = showable_record(loaded) if isinstance(loaded, dict) else {}
-        except (TypeError, ValueError) as error:
+        except (TypeError, RecursionError, ValueError) as error:
             raise DataError(f"{path}: the metadata entry 'config' is not JSON: {error}") from error
     return VectorTable(words, vectors, None if counts is None else counts.astype(np.int64), metadata)
 

@@ -55,7 +55,8 @@ def unpacked(path: str | os.PathLike[str]) -> Iterator[Path]:
                     shown = ", ".join(files[:8]) + ", ..." * (len(files) > 8)
                     raise DataError(f"{archive} has {there}: name one of {shown} as {archive}:MEMBER")
                 _check_size(archive, opened.getinfo(member or files[0]), shutil.disk_usage(folder).free)
-                place = Path(folder) / (os.path.basename(member or files[0]) or "member")
+                # The end of a name tells the format; no file system has longer names than 255 bytes.
+                place = Path(folder) / (os.path.basename(member or files[0])[-60:] or "member")
                 with opened.open(member or files[0]) as source, place.open("wb") as target:
                     while block := source.read(1 << 20):
                         target.write(block)

@@ -253,7 +253,7 @@ def _read_tags(path: Path, n: int) -> list[Tag] | None:
     try:
         with open(path, encoding="utf-8") as file:
             names = [json.loads(line) for line in file]
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise DataError(f"{str(path)!r} cannot be used: {error}") from error
     if len(names) != n or not all(type(name) in (str, int) for name in names):
         raise DataError(f"{str(path)!r} does not hold a tag for each of {n} documents")

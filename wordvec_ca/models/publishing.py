@@ -48,6 +48,12 @@ def publish(
     if not (source / ModelFile.VOCAB).is_file():
         raise DataError(f"{os.fspath(directory)!r} is not a model directory: it has no {ModelFile.VOCAB}")
     config = dataclasses.replace(read_config(source), vectors=form)  # type: ignore[arg-type]
+    for path in source.iterdir():
+        if source not in path.resolve().parents:  # what is published would contain a file of somebody else
+            raise DataError(
+                f"{str(path)!r} is a symbolic link to {str(path.resolve())!r}, out of the model directory: "
+                "if it belongs to the model, copy the directory with its content (cp -rL) and publish that"
+            )
     kept = [path for path in source.iterdir() if path.name in MODEL_FILES - OF_FORM]
     if any(path.name.startswith("resamples") for path in kept):
         raise DataError(

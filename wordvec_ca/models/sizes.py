@@ -12,6 +12,7 @@ from wordvec_ca.kernels import padded
 from wordvec_ca.machine import machine_memory
 from wordvec_ca.models.config import ResolvedConfig
 from wordvec_ca.specs.models import logit_columns
+from wordvec_ca.specs.quantities import size
 
 PROCESS_BYTES = 110_000_000
 """Number of bytes of memory that the interpreter, the libraries and a small pool of negatives take."""
@@ -50,8 +51,8 @@ def check_room(
     free = shutil.disk_usage(nearest_existing(Path(os.path.realpath(directory)).parent)).free
     if needed > free:
         raise DataError(
-            f"no room for the model {os.fspath(directory)!r}: the run takes about {needed / 1e6:,.0f} MB and "
-            f"{free / 1e6:,.0f} MB are free there; make room or choose another ",
+            f"no room for the model {os.fspath(directory)!r}: the run takes about {size(needed)} and "
+            f"{size(free)} are free there; make room or choose another ",
             Option("output"),
         )
 

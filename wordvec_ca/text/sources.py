@@ -157,7 +157,7 @@ def _read_json(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             record = json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise DataError(f"cannot read {path!r}: {error}") from error
     return record if isinstance(record, dict) else {}
 

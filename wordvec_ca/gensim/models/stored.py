@@ -130,7 +130,7 @@ def _documents_from(tensors: dict[str, np.ndarray]) -> dict[str, Any] | None:
     names = found.get("dv.index_to_key")
     try:
         tags = list(range(len(found["dv.vectors"]))) if names is None else json.loads(bytes(names))
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise DataError(f"the tags of the documents are damaged: {error}") from error
     head = "dv.expandos."
     counted = {name.removeprefix(head): values for name, values in found.items() if name.startswith(head)}
@@ -185,7 +185,7 @@ def _read_own(path: Path, package: str) -> tuple[str, dict[str, Any]]:
     try:
         attributes, texts = json.loads(metadata["attributes"]), json.loads(metadata["texts"])
         coded = dict(json.loads(metadata.get("coded", "{}")))
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, RecursionError, ValueError, TypeError) as error:
         raise DataError(f"{path}: the attributes are damaged: {error}") from error
     for name, parts in coded.items():
         tensors[name] = from_parts(parts, package, tensors)

@@ -17,7 +17,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix, write_errors
 from wordvec_ca.formats import encode_words, read_binary, read_text
 from wordvec_ca.gensim.models.evaluation import Evaluated
-from wordvec_ca.tables import keep_first
+from wordvec_ca.tables import keep_first, warn_of_nonfinite
 
 logger = logging.getLogger(__name__)
 
@@ -161,6 +161,7 @@ class Word2VecFormat(Evaluated):
                 raise error.__cause__ from None
             raise
         words, vectors, *_ = keep_first(entries, os.fspath(fname))
+        warn_of_nonfinite(words, vectors, os.fspath(fname))
         table = cls(vectors.shape[1], 0)
         table.index_to_key, table.vectors = words, vectors.astype(datatype, copy=False)
         table.key_to_index = dict(zip(words, range(len(words)), strict=True))
