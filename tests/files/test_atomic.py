@@ -125,3 +125,13 @@ def test_files_of_another_process_are_not_removed(tmp_path):
         with pytest.raises(DataError, match="another process"), folders.replacing_files(tmp_path, last="a"):
             pass
     assert (tmp_path / "a").read_text() == "winner"
+
+
+def test_an_old_empty_file_of_a_killed_process_is_removed_and_a_new_one_stays(tmp_path: Path) -> None:
+    old, new = (tmp_path / f".x.txt.{digit * 8}.tmp" for digit in "01")
+    old.touch()
+    new.touch()
+    os.utime(old, (0, 0))
+    with atomic_file(tmp_path / "x.txt") as file:
+        file.write(b"1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, "x.txt"]

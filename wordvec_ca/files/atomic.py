@@ -8,6 +8,7 @@ import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,9 +126,15 @@ def still_named(path: Path, descriptor: int) -> Literal[True] | None:
         return None
 
 
+UNLOCKED_SECONDS = 3600
+"""Age from which an empty file was left by a killed process. A living one locks its file at once; an hour
+allows for a stopped process and for the clock of a file server.
+"""
+
+
 def clear_temporary_files(folder: Path, prefix: str) -> None:
-    """Remove temporary files that no living process writes to, except empty ones, which may not be locked
-    yet.
+    """Remove temporary files that no living process writes to, and empty ones, which may not be locked yet,
+    when they are old.
     """
     size = len(prefix) + 8 + len(".tmp")
     with os.scandir(folder) as entries:
@@ -136,7 +143,9 @@ def clear_temporary_files(folder: Path, prefix: str) -> None:
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             try:
-                if path.endswith(".tmp") and os.fstat(descriptor).st_size and take_lock(descriptor):
+                found_file = os.fstat(descriptor)
+                begun = not found_file.st_size and time.time() - found_file.st_mtime < UNLOCKED_SECONDS
+                if path.endswith(".tmp") and not begun and take_lock(descriptor):
                     os.unlink(path)
             finally:
                 os.close(descriptor)
