@@ -112,14 +112,3 @@ def test_a_failed_page_takes_nothing_with_it(command, texts, monkeypatch) -> Non
     assert "p.html" in outcome.err
     assert "t0w1" in outcome.out
     assert [Path(name).exists() for name in ("t.tsv", "p.svg", "p.html")] == [True, True, False]
-
-
-def test_no_output_of_an_earlier_run_stays_beside_those_of_a_new_one(
-    command, texts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outputs = ("-o", "t.tsv", "--page", "p.html", "--overwrite")
-    Path("p.html").write_text("of an earlier run")
-    monkeypatch.setattr("wordvec_ca.change.changes_page", lambda *_: 1 / 0)
-    assert command("change", *texts, *SMALL, *outputs).code != 0
-    assert Path("t.tsv").exists()
-    assert not Path("p.html").exists()

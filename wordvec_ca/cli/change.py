@@ -9,9 +9,9 @@ import click
 
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
-from wordvec_ca.cli.output import say, withdraw_outputs, write_drawings
+from wordvec_ca.cli.output import say, write_drawings
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, check_svg
-from wordvec_ca.cli.provenance import SUFFIX, write_provenance
+from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
 from wordvec_ca.specs.model_files import ModelFile
 
@@ -141,8 +141,6 @@ def command(
             f"{len(words):,} are only in {text}" for words, text in zip(found.only, texts, strict=True)
         )
     )
-    if overwrite:
-        withdraw_outputs(output, output and output + SUFFIX, plot, page)
     drawn = [(one.word, one.trajectory, one.band) for one in shown]
     try:
         if output is not None:

@@ -93,17 +93,6 @@ def say(text: object) -> None:
         sys.stderr.flush()
 
 
-def withdraw_outputs(*names: str | None) -> None:
-    """Remove the files that several outputs replace before the first is written: if the run ends in between,
-    none is left beside those of another run.
-    """
-    from wordvec_ca.files import withdraw
-
-    for name in names:
-        if name is not None and os.path.isfile(name):  # not a device or a pipe
-            withdraw(Path(os.path.realpath(name)))
-
-
 def write_drawings(drawings: Mapping[str | None, Callable[[], str]], *, overwrite: bool) -> None:
     """Write pictures and pages to files, after the result of the command has been shown.
 
