@@ -39,7 +39,7 @@ def test_there_is_nothing_to_resume(command) -> None:
 )
 def test_a_resumed_run_goes_on_as_it_began(command, tmp_path, arguments, message) -> None:
     (tmp_path / "model.run").mkdir()
-    (tmp_path / "model.run" / "cluster.json").write_text("{}")
+    (tmp_path / "model.run" / "run.json").write_text('{"cluster": "local"}')
     command("train", "--resume", "model", *arguments).says(2, message)
 
 

@@ -128,7 +128,7 @@ def test_reembed_refuses_counts_of_other_words(tmp_path, model, cawv):
             assert "counts.npz holds counts of other words" in said
             assert "--counts-only" in said
             assert not output.exists()
-    WordCounts.load(counts).save(counts)  # as earlier versions did
+    WordCounts.load(counts).save(counts)  # without words
     said = cawv("reembed", model, counts, "-o", tmp_path / "o", code=1).err
     assert "counts.npz does not say which words" in said
     assert "--counts-only" in said

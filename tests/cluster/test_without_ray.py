@@ -220,10 +220,8 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
     with pytest.raises(DataError, match="is a run on a cluster"):
         resume(tmp_path / "m")
     (tmp_path / "m.run" / "lock").unlink()
-    for place in (tmp_path / "m.run", tmp_path / "shared"):  # earlier versions had another name for it
-        (place / "run.json").rename(place / "cluster.json")
+    for place in (tmp_path / "m.run", tmp_path / "shared"):
         assert is_cluster_run(place)
-        assert ClusterRequest.read(place) == request
     request.clear()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match="to resume"):

@@ -110,18 +110,15 @@ def test_only_missing_files_that_can_be_made_again_are_made(tmp_path: Path) -> N
         publish(tmp_path / "m", "output")
 
 
-def test_models_of_earlier_versions_hold_input_rows(tmp_path: Path) -> None:
+def test_a_model_whose_record_lacks_the_form_is_refused(tmp_path: Path) -> None:
     trained(tmp_path / "m", vectors="input")
     config = tmp_path / "m" / "config.json"
     record = json.loads(config.read_text())
     del record["config"]["vectors"]
     config.write_text(json.dumps(record))
     (tmp_path / "m" / "SHA256SUMS").unlink()
-    model = EmbeddingModel.load(tmp_path / "m")
-    assert model.form == "input"
-    assert np.array_equal(KeyedVectors.load(tmp_path / "m").vectors, model.inputs[:, :8])
-    publish(tmp_path / "m", "output")
-    assert EmbeddingModel.load(tmp_path / "m").form == "output"
+    with pytest.raises(DataError, match="vectors"):
+        EmbeddingModel.load(tmp_path / "m")
 
 
 def test_models_with_ngrams_publish_input_rows_unless_asked(tmp_path: Path) -> None:

@@ -31,4 +31,4 @@ def command(model: Path) -> None:
         )
     KeyedVectors.load(model)
     if not checksums:
-        say(f"{str(model)!r} opens, but has no checksums ({CHECKSUMS}): an earlier version saved it")
+        say(f"{str(model)!r} opens, but has no checksums ({CHECKSUMS}) to compare its files with")

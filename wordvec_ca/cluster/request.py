@@ -24,9 +24,6 @@ VOCAB, COUNTED = "vocab.tsv", "counted.json"
 STORAGE_PATIENCE = 1800.0
 """Seconds for which storage may be unreachable."""
 
-FORMER_REQUEST_FILE = "cluster.json"
-"""Name of the record in runs of earlier versions, which can be resumed too if they have no checkpoint yet."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRequest(Request):
@@ -79,9 +76,6 @@ class ClusterRequest(Request):
             raise DataError(
                 f"the run of {record['output']!r} is on a single machine: resume it without a cluster"
             )
-        if "workers" in record:  # the threads of a node, in the records of older runs
-            record["config"]["workers"] = record.pop("workers")
-        record.pop("given_vocab", None)  # which older runs have recorded, and nothing reads
         record["config"] = ResolvedConfig.from_dict(record["config"])
         record["shards"] = tuple(Shard.from_dict(shard) for shard in record["shards"])
         record["files"], record["valid"] = tuple(record["files"]), tuple(record["valid"])
@@ -108,9 +102,8 @@ class ClusterRequest(Request):
         given = os.fspath(place)
         places = [given] if is_url(given) else [given, os.fspath(run_folder(given.rstrip("/")))]
         for folder in places:
-            for name in (REQUEST_FILE, FORMER_REQUEST_FILE):
-                if (request := request_in(Storage(folder), cls.from_record, name)) is not None:
-                    return request
+            if (request := request_in(Storage(folder), cls.from_record)) is not None:
+                return request
         raise DataError(
             f"there is no run on a cluster to resume in {given!r}: give the output of the run, its folder "
             "OUTPUT.run, or the place of its checkpoints"
@@ -124,8 +117,8 @@ class ClusterRequest(Request):
 
 def clear(storage: Storage) -> None:
     """Remove all files that a run has written, and the folder if nothing else is in it."""
-    others = (VOCAB, COUNTED, FORMER_REQUEST_FILE, REQUEST_FILE)
-    for name in (*Checkpoints(storage).names(), *others):
+    # the request last: a folder that is removed only in part is still known as a run's
+    for name in (*Checkpoints(storage).names(), VOCAB, COUNTED, REQUEST_FILE):
         storage.remove(name)
     storage.remove_folder()
 
@@ -151,8 +144,6 @@ def is_cluster_run(place: str | os.PathLike[str]) -> bool:
     if is_url(given):
         return True
     for folder in (Path(given), Path(run_folder(given.rstrip("/")))):
-        if (folder / FORMER_REQUEST_FILE).is_file():
-            return True
         with contextlib.suppress(OSError, ValueError):
             if "cluster" in json.loads((folder / REQUEST_FILE).read_bytes()):
                 return True

@@ -77,7 +77,7 @@ def check_sample(path: Path) -> None:
     lines = (path.parent / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     listed = [line.removeprefix(SAMPLE) for line in lines if line.startswith(SAMPLE)]
     found = [digest for digest, _, name in (line.partition("  ") for line in listed) if name == path.name]
-    if found:  # an earlier version wrote none
+    if found:  # sha256sum, with which a user may make the list, writes none
         _compare(path, _sample(path), found[0])
 
 

@@ -53,7 +53,6 @@ from wordvec_ca.files import (
     read_whole_folder,
     read_words,
 )
-from wordvec_ca.showable import showable_record
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import VECTOR_FORMS, logit_columns, spec_of
 from wordvec_ca.tables import (
@@ -76,7 +75,7 @@ from wordvec_ca.tables import (
 )
 
 MODEL_FORMAT = 1
-"""Version of the format of model directories; older versions can still be read."""
+"""Version of the format of model directories; others are refused."""
 
 MODEL_FILES = {*map(str, ModelFile), CHECKSUMS, *RESAMPLE_FILES}
 """Files of a model directory; a directory with any other file is never overwritten."""
@@ -151,7 +150,7 @@ def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[
 
 
 def form_of_record(metadata: dict[str, Any]) -> str:
-    """Return the form of the published vectors from the record of a model; for older models, input rows."""
+    """Return the form of the published vectors from the record of a model; input rows if it names none."""
     config = metadata.get("config")
     form = (config.get("vectors") if isinstance(config, dict) else None) or "input"
     if form not in VECTOR_FORMS:
@@ -328,12 +327,12 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise DataError(f"{str(path)!r} should hold a JSON object, but holds a {type(record).__name__}")
     version = record.get("format", MODEL_FORMAT)
-    if not isinstance(version, int) or version > MODEL_FORMAT:
+    if version != MODEL_FORMAT:
         raise DataError(
-            f"{str(path)!r}: format {version!r} is newer than the format {MODEL_FORMAT} that this program "
-            f"({__version__}) knows; update it, or export the vectors with the version that wrote it"
+            f"{str(path)!r}: format {version!r:.80} is not the format {MODEL_FORMAT} that this program "
+            f"({__version__}) knows; export the vectors with the version that wrote it"
         )
-    return showable_record(record)  # earlier versions recorded URLs with their secrets
+    return record
 
 
 def map_array(path: Path) -> np.ndarray:

@@ -18,12 +18,10 @@ from wordvec_ca.specs.options import (
     OPTIONS,
     PRESETS,
     TrainFields,
+    VectorForm,
     with_parameters,
 )
 from wordvec_ca.tables import Part, parse_parts, written_parts
-
-OF_OLDER_RECORDS = {"vectors": "input"}
-"""Options that records of earlier versions lack, and the values that these versions used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +209,7 @@ class ResolvedConfig(TrainConfig):
     alpha: float
     attention_alpha: float
     negatives: Literal["exact", "shared"]
+    vectors: VectorForm
 
     @classmethod
     def of(cls, config: TrainConfig, *, on_cluster: bool = False) -> ResolvedConfig:
@@ -242,10 +241,14 @@ class ResolvedConfig(TrainConfig):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Do the same as in `TrainConfig`. Options that older records lack get the values that were used
-        then.
+        """Do the same as in `TrainConfig`; a record without an option that decided what was trained is
+        refused.
         """
-        return super().from_dict({**OF_OLDER_RECORDS, **fields})
+        # Only the fields above: their defaults depend on the model or on other options, so another version
+        # may fill in another value. An option without which a run was made is at its default in that run.
+        if missing := sorted(set(ResolvedConfig.__annotations__) - set(fields)):
+            raise ValueError(f"the record has no {', '.join(missing)}: another version wrote it")
+        return super().from_dict(fields)
 
     @property
     def threads(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import map_npy
 from wordvec_ca.formats import read_metadata
-from wordvec_ca.models.config import OF_OLDER_RECORDS, ResolvedConfig, TrainConfig
+from wordvec_ca.models.config import ResolvedConfig
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import models_with
@@ -33,8 +33,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 def read_config(folder: Path) -> ResolvedConfig:
     """Return the resolved configuration of a model directory."""
     try:
-        options = {**OF_OLDER_RECORDS, **read_record(folder)["config"]}
-        return ResolvedConfig.of(TrainConfig.from_dict(options))
+        return ResolvedConfig.from_dict(read_record(folder)["config"])
     except DataError:
         raise
     except (TypeError, ValueError) as error:

@@ -115,7 +115,7 @@ class History:
 
     @classmethod
     def load(cls, path: Path) -> History:
-        """Read the points; none if there is no file, as in older models.
+        """Read the points; none if there is no file.
 
         Raises
         ------

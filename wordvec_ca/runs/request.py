@@ -109,9 +109,9 @@ class Request:
         return self.saved_record().get("interrupted") is False
 
 
-def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str = REQUEST_FILE) -> R | None:
-    """Return the request stored in a file; None if there is no such file."""
-    data = storage.read(name)
+def request_in(storage: Storage, made: Callable[[dict[str, Any]], R]) -> R | None:
+    """Return the request stored in a folder; None if there is none."""
+    data = storage.read(REQUEST_FILE)
     if data is None:
         return None
     try:
@@ -123,7 +123,9 @@ def request_in(storage: Storage, made: Callable[[dict[str, Any]], R], name: str 
     except DataError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError(f"{storage.path(name)!r} cannot be used: {error}; start the run again") from error
+        raise DataError(
+            f"{storage.path(REQUEST_FILE)!r} cannot be used: {error}; start the run again"
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)

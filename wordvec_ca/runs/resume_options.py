@@ -17,7 +17,7 @@ from wordvec_ca.runs.texts import NAMES
 from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.options import OPTIONS
 from wordvec_ca.text import trusted_tokenizer
-from wordvec_ca.training import State, Trainer, plan_of_older
+from wordvec_ca.training import State, Trainer
 
 CHANGEABLE = tuple(name for name in TrainConfig.__dataclass_fields__ if OPTIONS[name].resume != "same")
 """Options that may change when a run is resumed, for example after a divergence or on another machine."""
@@ -46,7 +46,7 @@ def differences(former: State, config: ResolvedConfig) -> list[dict[str, Any]]:
     """Return the record of changed options: the share of the run that was done, and each option's old and new
     value.
     """
-    begun = ResolvedConfig.from_dict(former.config)  # a checkpoint of an earlier version may lack options
+    begun = ResolvedConfig.from_dict(former.config)
     found = {
         name: [getattr(begun, name), getattr(config, name)]
         for name in CHANGEABLE
@@ -107,9 +107,7 @@ def check_state(
 
 def check_pools(state: State, trainer: Trainer, *, accept_changes: bool) -> None:
     """Raise a DataError if a run would continue with other negatives than those with which it began."""
-    plan = trainer.replica.negatives.plan
-    begun = plan_of_older(trainer.config, len(trainer.tokens)) if state.pools is None else state.pools
-    if begun != plan:
+    if state.pools != trainer.replica.negatives.plan:
         _refuse_or_warn(
             "the run began with a version that draws other negatives of a vocabulary of this size",
             "it would not be the run that was begun. Finish it with that version, start it again",

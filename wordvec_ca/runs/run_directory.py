@@ -309,7 +309,7 @@ def _clear_old_run(folder: Path, target: Path, overwrite: bool) -> None:
 
 def _is_scrap(path: Path) -> bool:
     """Return whether a file was written by a run: a checkpoint, or a partial file of a killed run."""
-    return path.name.endswith((".checkpoint", ".tmp")) or path.name.startswith("mean-")  # earlier versions
+    return path.name.endswith((".checkpoint", ".tmp"))
 
 
 def _remove(folder: Path) -> None:

@@ -87,7 +87,7 @@ class WordCounts:
             raise DataError(f"{path} is not a file of word counts (WordCounts.save): {error}") from error
         if words is not None and fingerprint != _fingerprint(words):
             reason = (
-                "does not say which words it counts, as files of earlier versions do not"
+                "does not say which words it counts"
                 if fingerprint is None
                 else "holds counts of other words, or in another order, than those of the model"
             )

@@ -422,7 +422,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         given = self.get_params(deep=False).items()
         kept = [item for item in given if item[0] not in ("vectors", "counts") and not callable(item[1])]
         record = {
-            "format": 1,
+            "format": _FORMAT,
             "params": dict(kept),
             "method": self.method_,
             "own_tokenizer": callable(self.tokenizer),
@@ -466,20 +466,24 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         directory = Path(directory)
         try:
             record = json.loads((directory / "sentences.json").read_text(encoding="utf-8"))
+            if record["format"] != _FORMAT:
+                raise DataError(
+                    f"{directory} has format {record['format']!r:.20}, and this version reads format "
+                    f"{_FORMAT}: fit it again"
+                )
             with np.load(directory / "sentences.npz", allow_pickle=False) as arrays:
-                fitted = {name: arrays[name] for name in _ARRAYS if name in arrays or name != _NEWEST}
+                fitted = {name: arrays[name] for name in _ARRAYS}
             made = cls(vectors, **record["params"])
             if tokenizer is not None:
                 made.tokenizer = tokenizer
             made.vectors_ = made._load_vectors()
-            made.method_ = record.get("method", made.method)
-            made.attention_weights_ = np.zeros(0, np.float32)
+            made.method_ = record["method"]
             for name, array in fitted.items():
                 setattr(made, name + "_", array)
             made.coverage_ = Coverage(**record["coverage"])
             made.oov_weight_ = float(record["oov_weight"])
             made.n_uncounted_ = int(record["n_uncounted"])
-            made.unknown_factor_ = float(record.get("unknown_factor", 1.0))
+            made.unknown_factor_ = float(record["unknown_factor"])
             made._n_features_out = fitted["direction"].shape[0]
             other = record["vocabulary"] != fingerprint(made.vectors_)
             own_tokenizer = record["own_tokenizer"]
@@ -487,7 +491,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise DataError(
                 f"{directory} does not hold a SentenceVectorizer: {error.filename}: {error.strerror}"
             ) from error
-        except DataError:  # of the word vectors
+        except DataError:  # of the format or of the word vectors
             raise
         except Exception as error:  # damaged arrays and records raise nearly anything
             raise DataError(f"{directory} does not hold a SentenceVectorizer: {error!r}") from error
@@ -504,9 +508,13 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return made
 
 
-_NEWEST = "attention_weights"
-"""An array that files of earlier versions lack."""
+_FORMAT = 1
+"""Version of the files; others are refused, since a fit is made again in seconds."""
+
 FIT_FILES = {"sentences.json", "sentences.npz", "v0.npy", "counts.npz", "reembedding.json"}
 """Files that `SentenceVectorizer.save` writes."""
 
-_ARRAYS = ("token_weights", "shift_weights", "direction", "components", "component_shares", _NEWEST)
+_ARRAYS = (
+    *("token_weights", "shift_weights", "direction"),
+    *("components", "component_shares", "attention_weights"),
+)

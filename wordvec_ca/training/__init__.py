@@ -24,7 +24,7 @@ from wordvec_ca.training.merge_plan import (
     usual_replicas,
 )
 from wordvec_ca.training.merge_rule import expected_touches
-from wordvec_ca.training.negatives import plan_of_older, pool_bytes
+from wordvec_ca.training.negatives import pool_bytes
 from wordvec_ca.training.record import loop_settings, recorded, run_record
 from wordvec_ca.training.replica import Delta, Replica, TokenRange
 from wordvec_ca.training.schedule import Clock, Schedule
@@ -62,7 +62,6 @@ __all__ = [
     "most_replicas",
     "parse_interval",
     "parts",
-    "plan_of_older",
     "pool_bytes",
     "quality",
     "quality_warning",

@@ -95,8 +95,8 @@ class State:
         Options that were changed when the run was continued, and at which point.
     valid_fingerprint : str or None
         Fingerprint of the held-out text.
-    pools : list of int or None
-        Plan of the pools of negatives (`Negatives.plan`); None in the checkpoints of earlier versions.
+    pools : list of int
+        Plan of the pools of negatives (`Negatives.plan`).
     """
 
     run: str
@@ -112,18 +112,17 @@ class State:
     seconds: float
     tallies: list[float]
     tallies_before_epoch: list[float]
+    pools: list[int]
     losses: list[float] = field(default_factory=list)
     valid_losses: list[float] = field(default_factory=list)
     history: list[list[float]] = field(default_factory=list)
     sessions: int = 1
     changes: list[dict[str, Any]] = field(default_factory=list)
     valid_fingerprint: str | None = None
-    pools: list[int] | None = None
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> State:
         """Return the state in a checkpoint."""
-        record = {"pools": None, **record}
         kinds = {f.name: f.type for f in fields(cls)}
         if set(record) != set(kinds):
             raise ValueError("its state.json does not have the expected content")
@@ -140,7 +139,6 @@ _KINDS: dict[str, Any] = {
     "dict": dict,
     "list": list,
     "str | None": (str, type(None)),
-    "list | None": (list, type(None)),
 }
 
 

@@ -109,12 +109,6 @@ def pool_draws(n_words: int, n_tokens: int) -> int:
     return max(SMALLEST_POOL, min(max(POOL_DRAWS, DRAWS_PER_WORD * n_words), n_tokens))
 
 
-def plan_of_older(config: ResolvedConfig, n_tokens: int) -> list[int]:
-    """Return the plan of a run whose checkpoints do not contain one: a single pool for any vocabulary."""
-    draws = max(SMALLEST_POOL, min(POOL_DRAWS, n_tokens))
-    return [draws, max(1, n_tokens * config.epochs)] if config.negative else []
-
-
 def pool_bytes(n_words: int, n_tokens: int) -> int:
     """Return how many more bytes the pools of a large vocabulary take than one small pool."""
     if n_words < POOL_DRAWS / 4:
