@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca.kernels import aligned_zeros, distinct_words
 from wordvec_ca.models import Subwords
+from wordvec_ca.training.schedule import kept_counts
 
 LONGEST = 8_000
 """Largest number of tokens of a block. Longer blocks read fewer rows per token, but that saves little."""
@@ -52,9 +53,7 @@ def shared_steps(
     """Return the mean share of its rows that a token has in common with a random token of another word, and
     the probability that two tokens are the same word.
     """
-    kept = counts.astype(np.float64)
-    if len(keep):  # the thresholds of sub-sampling: a dropped token touches no rows
-        kept *= keep / 2.0**32
+    kept = kept_counts(counts, keep)  # a dropped token touches no rows
     shares = kept / max(kept.sum(), 1.0)
     word_of = np.repeat(np.arange(len(counts)), np.diff(subwords.offsets))
     of_row = np.bincount(subwords.columns, shares[word_of], minlength=len(subwords.rows))

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.training.schedule import kept_counts
 
 RULES = ("saturating", "mean", "sum")
 """The rule above, and two rules for comparison."""
@@ -37,10 +38,8 @@ Touches = dict[str, NDArray[np.float64]]
 
 def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches:
     """Return how often a row is touched for each token of the text, on average."""
-    config, counts = model.config, model.vocab.counts.astype(np.float64)
-    kept = counts / max(1.0, counts.sum())
-    if len(keep):
-        kept *= keep / 2.0**32
+    config, counts = model.config, model.vocab.counts
+    kept = kept_counts(counts, keep) / max(1, int(counts.sum()))
     contexts = float(config.contexts())
     noise = model.noise_mass()
     noise *= config.negative * kept.sum() / noise.sum()

@@ -16,6 +16,7 @@ import numpy as np
 
 from wordvec_ca.kernels import POOL_DRAWS, NoisePools, noise_pool
 from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.training.schedule import kept_counts
 
 SMALLEST_POOL = 50_000
 """Number of draws in the pool of a short text."""
@@ -70,7 +71,7 @@ class Negatives:
         total = n_tokens * config.epochs
         self.tokens_per_pool = max(1, total)
         if drawn and _least_share(mass) * draws < ROUNDED:
-            per_token = drawn * _kept(counts, keep, n_tokens) / shared_by
+            per_token = drawn * kept_counts(counts, keep).sum() / max(1, counts.sum()) / shared_by
             per_token *= config.contexts() if config.spec.pairwise else 1
             # making a pool also takes time for each word, so with a short text a pool is read more often
             read = PASSES * max(draws, DRAWS_PER_WORD * len(counts))
@@ -121,11 +122,3 @@ def _least_share(mass: np.ndarray) -> float:
     """Return the smallest share of draws of a word, among the words that are drawn at all."""
     drawn = mass[mass > 0]
     return float(drawn.min() / drawn.sum()) if len(drawn) else 1.0
-
-
-def _kept(counts: np.ndarray, keep: np.ndarray, n_tokens: int) -> float:
-    """Return the share of tokens that sub-sampling keeps."""
-    if not len(keep):
-        return 1.0
-    kept = np.dot(counts.astype(np.float64), (keep.astype(np.float64) + 1) / 2**32)
-    return float(kept / max(1, counts.sum()))

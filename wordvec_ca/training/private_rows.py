@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from wordvec_ca.training.schedule import kept_counts
+
 MEETINGS = 48.0
 """Mean number of tokens of the other thread that are the same word as a token of this thread, between two
 merges: with more, the summed steps of the threads overshoot."""
@@ -44,9 +46,7 @@ def private_rows(
     """Return the number of words with private rows, and the tokens between merges."""
     if workers != 2:
         return 0, 0
-    touches = counts.astype(np.float64)
-    if len(keep):
-        touches *= keep / 2.0**32
+    touches = kept_counts(counts, keep)
     shares = touches / max(touches.sum(), 1.0)
     same_word = float(np.square(shares).sum())  # probability that two tokens are the same word
     # a word moves farther in proportion to the predictions per token

@@ -26,6 +26,16 @@ def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
     return np.minimum(np.floor(keep * 2.0**32), 2.0**32 - 1).astype(np.uint32)
 
 
+def kept_counts(counts: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """Return how often each word is trained in a pass over the text, on average: its count times the
+    probability that sub-sampling keeps a token.
+    """
+    kept = counts.astype(np.float64)
+    if len(keep):
+        kept *= (keep.astype(np.float64) + 1) / 2.0**32  # the loop keeps a token if its draw is <= keep
+    return kept
+
+
 class Schedule:
     """Learning rates as a function of the position in the run, so they do not depend on the timing of
     threads.
