@@ -11,14 +11,13 @@ from wordvec_ca.corpus import TextOptions
 from wordvec_ca.errors import Option, OptionError, OptionWarning
 from wordvec_ca.files import html_table
 from wordvec_ca.machine import usable_cpus
-from wordvec_ca.specs.models import MODEL_ALIASES, ModelSpec, models_with, spec_of
+from wordvec_ca.specs.models import MODEL_ALIASES, ModelSpec, VectorForm, models_with, spec_of
 from wordvec_ca.specs.options import (
     MET_EACH_SIDE,
     MOST_SHARED,
     OPTIONS,
     PRESETS,
     TrainFields,
-    VectorForm,
     with_parameters,
 )
 from wordvec_ca.tables import Part, parse_parts, written_parts

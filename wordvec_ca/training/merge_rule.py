@@ -55,7 +55,8 @@ def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches
     if model.subwords is not None:
         subwords = model.subwords
         moved = np.repeat(inputs, np.diff(subwords.offsets)) * subwords.weights
-        inputs = NGRAM_TOUCH * np.bincount(subwords.columns, moved, minlength=len(subwords.rows))
+        touched = np.bincount(subwords.columns, moved, minlength=len(subwords.rows))
+        inputs = np.asarray(NGRAM_TOUCH * touched, np.float64)
     touches = {
         "inputs": inputs,
         "outputs": outputs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.models import ResolvedConfig
@@ -26,11 +27,11 @@ def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
     return np.minimum(np.floor(keep * 2.0**32), 2.0**32 - 1).astype(np.uint32)
 
 
-def kept_counts(counts: np.ndarray, keep: np.ndarray) -> np.ndarray:
+def kept_counts(counts: NDArray[np.int64], keep: NDArray[np.uint32]) -> NDArray[np.float64]:
     """Return how often each word is trained in a pass over the text, on average: its count times the
     probability that sub-sampling keeps a token.
     """
-    kept = counts.astype(np.float64)
+    kept: NDArray[np.float64] = counts.astype(np.float64)
     if len(keep):
         kept *= (keep.astype(np.float64) + 1) / 2.0**32  # the loop keeps a token if its draw is <= keep
     return kept
