@@ -78,7 +78,7 @@ def command(
             f"{output!r}: its suffix chooses the format, one of {', '.join(FORMATS)}", param_hint="--output"
         )
     vectors = load_vectors(model, vectors=form)
-    allowed = None if allow is None else {line for _, line in _lines(allow) if line}
+    allowed = None if allow is None else set(filter(None, _lines(allow)))
     named = {} if names is None else dict(_catalogue(names))
     if output is not None:
         n = _write(recommend_each(vectors, topn, allowed=allowed), named, output, overwrite)
@@ -133,18 +133,18 @@ def _items(given: str) -> list[str]:
     return [item.strip() for item in given.split(",") if item.strip()]
 
 
-def _lines(path: str) -> Iterator[tuple[int, str]]:
+def _lines(path: str) -> Iterator[str]:
     from wordvec_ca.files import open_by_content, whole_lines
 
     with open_by_content(path) as stream:
-        for number, line in enumerate(whole_lines(iter(lambda: stream.read(1 << 16), b"")), 1):
-            yield number, line.decode("utf-8-sig", "replace").strip()
+        for line in whole_lines(iter(lambda: stream.read(1 << 16), b"")):
+            yield line.decode("utf-8-sig", "replace").strip()
 
 
 def _catalogue(path: str) -> Iterator[tuple[str, str]]:
     """Yield the first two cells of each row; a header is an item that nobody recommends."""
     delimiter = "\t" if Path(path).suffix == ".tsv" else ","
-    for row in csv.reader((line for _, line in _lines(path)), delimiter=delimiter):
+    for row in csv.reader(_lines(path), delimiter=delimiter):
         if len(row) > 1:
             yield row[0], row[1]
 
