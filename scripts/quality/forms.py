@@ -1,0 +1,119 @@
+"""Which form of vectors is published by default, without n-grams, with fitted and with trained ones?
+
+    python scripts/quality/forms.py --data "$CAWV_DATA" --folder forms --log forms.jsonl --words 3,10,30
+
+trains each cell (words, model, seed) once, on one thread, and judges its forms on the sets of the choice;
+with --judge on the other ones. What is in --log is not done again. RULE was written before any figure.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from both_halves import Judge, Study, cell
+from study import Runs, Setting, data_files, parser, values
+
+from wordvec_ca.eval import read_tagged
+from wordvec_ca.eval.tasks import tagging
+from wordvec_ca.vectors import KeyedVectors
+
+RULE = """
+A form replaces the default (without n-grams: both; with --subwords: input) if, in the mean over CBOW,
+skip-gram and attention, three seeds, 3 M words, it is not below the default by more than .005 in any family,
+and above it by more than .005 in one; and if with 10 M words, one seed, no family is below by more than .01.
+Of several, the one with the highest mean over the families is taken, the simpler one if it is within .003.
+N-grams are trained by default only if they pass the same test against the best form without them, trained for
+as many CPU seconds. Families and their sets: similarity (ws353_sim, rg65, mturk287, yp130), analogies
+(Google's), categories (ap), tagging and induction (UD EWT, dev part), sentiment (SST, SUBJ), sentences (STS
+2012 and 2013, SIF). The other sets, among them EWT's test part, are opened after the choice: a default that
+loses more than .01 in a family there is not adopted.
+"""
+
+CHOICE = {
+    "similarity": ("ws353_sim", "rg65", "mturk287", "yp130"),
+    "analogy": ("questions-words",),
+    "categorization": ("ap",),
+    "sentiment": ("sst-binary", "subj"),
+    "sts": ("sts2012", "sts2013"),
+    "tagging": ("dev",),
+    "pos-induction": ("dev",),
+}
+OTHERS = {
+    "similarity": ("ws353_rel", "verb143"),
+    "categorization": ("essli-2008",),
+    "sentiment": ("mr", "trec"),
+    "sts": ("sts2014",),
+    "tagging": ("test",),
+    "pos-induction": ("test",),
+}
+TAGGED = {"dev": ("ud_ewt.dev.tsv", 3), "test": ("ud_ewt.test.tsv", 3), "wsj": ("wsj_sample.tsv", 2)}
+"""Tagged corpora: file, column of the tags."""
+
+PLAIN = ("input", "both", "input, fitted", "both, fitted")
+TRAINED = ("input", "both")
+
+
+def cells(words: int) -> Iterator[tuple[Setting, tuple[str, ...]]]:
+    """Yield the cells of a size of the text, and their forms."""
+    models = ("cbow-attn",) if words == 30 else ("cbow", "skipgram", "cbow-attn")
+    for seed in range(1, 4 if words == 3 else 2):
+        for model in models:
+            yield cell(words, 100, model, seed), PLAIN
+            yield cell(words, 100, f"{model}, n-grams", seed), TRAINED
+
+
+def judge(of: Judge, vectors: KeyedVectors, sets: dict[str, tuple[str, ...]]) -> dict[str, float]:
+    """Return the mean of each family over its sets."""
+    found = {}
+    for task, names in sets.items():
+        if task == "tagging":
+            files = [TAGGED[name] for name in names]
+            corpora = [read_tagged(of.data / "pos" / name, tag_column=column) for name, column in files]
+            each = [tagging.evaluate(vectors, tagging.divided(one), sizes=()).value for one in corpora]
+        elif task == "pos-induction":
+            each = [of.induction(vectors, *TAGGED[name]) for name in names]
+        elif task == "sts":
+            each = [of.sentences(vectors, *names)["SIF"]]
+        else:
+            each = [of.value(vectors, task, name) for name in names]
+        found[task] = statistics.fmean(each)
+    return found
+
+
+def made(study: Study, setting: Setting, form: str) -> KeyedVectors:
+    """Return the vectors of a cell in a form."""
+    base, _, fitted = form.partition(", ")
+    vectors = KeyedVectors.load(study.place(setting), vectors=base)
+    return vectors.with_fitted_ngrams() if fitted else vectors
+
+
+def main() -> None:
+    """Train, judge, and write the tables."""
+    options = parser(__doc__, "forms", log="forms.jsonl", data=True)
+    options.add_argument("--folder", type=Path, default=Path("forms"), help="models")
+    options.add_argument("--words", default="3", help="millions of words, separated by commas")
+    options.add_argument("--fitted", action="store_true", help="judge fitted forms, too")
+    options.add_argument("--judge", action="store_true", help="judge on the sets that the choice left out")
+    given = options.parse_args()
+    [corpus] = data_files(given.data, "corpora/wiki.30M.txt.xz")
+    given.folder.mkdir(parents=True, exist_ok=True)
+    runs = Runs(given.log, given.minutes)
+    of = Judge(given.data)
+    study = Study(corpus, given.folder, of, runs)
+    sets = OTHERS if given.judge else CHOICE
+    for words in values(given.words, int):
+        for setting, forms in cells(words):
+            study.model(setting)
+            for form in (one for one in forms if given.fitted or "fitted" not in one):
+                runs.outcome(
+                    {**setting, "form": form, "sets": "others" if given.judge else "choice"},
+                    lambda key: judge(of, made(study, key, key["form"]), sets),
+                )
+
+
+if __name__ == "__main__":
+    main()
