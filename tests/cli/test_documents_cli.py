@@ -88,6 +88,23 @@ def test_search_infers_the_query(command: Command, subj: Path) -> None:
     assert found.out.split("\t")[1] == "31"  # a record is a document, whatever line ends are in it
 
 
+def test_documents_are_called_by_their_tags(command: Command, subj: Path) -> None:
+    """The model remembers the fields of its text; what is found has the tag, not the number of a line."""
+    records = subj.joinpath("records.jsonl").read_text().splitlines()[200:300]
+    Path("part.jsonl").write_text("\n".join(records) + "\n")
+    text = json.loads(records[42])["text"]
+    for _ in range(2):  # made, then opened
+        found = command("search", subj / "attn", "part.jsonl", text, "-n", 1)
+        assert found.out.split("\t")[1] == "s242"
+    hit = json.loads(command("search", subj / "attn", "part.jsonl", text, "-n", 1, "--json").out)["hits"][0]
+    assert (hit["tag"], hit["line"]) == ("s242", 43)
+    assert command("embed", subj / "attn", "part.jsonl", "-o", "e.npy").code == 0
+    assert json.loads(Path("e.tags.json").read_text()) == [f"s{i}" for i in range(200, 300)]
+    # plain text has no fields, and the numbers of its lines
+    Path("part.txt").write_text(text + "\n")
+    assert command("search", subj / "attn", "part.txt", text, "-q").out.split("\t")[1] == "1"
+
+
 def test_neighbours_tables_and_pages(command: Command, subj: Path) -> None:
     assert command("nn", subj / "attn", "--document", "s3", "--document", "nowhere", "-n", 2).code == 1
     facts = command("info", subj / "attn").out

@@ -11,7 +11,13 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
-from wordvec_ca.cli.sentence_options import infers, make_vectorizer, vectorizer_options
+from wordvec_ca.cli.sentence_options import (
+    TAG_FIELD,
+    infers,
+    make_vectorizer,
+    text_fields,
+    vectorizer_options,
+)
 
 
 @click.command(name="embed", short_help="Sentence vectors of any amount of text.")
@@ -29,6 +35,7 @@ from wordvec_ca.cli.sentence_options import infers, make_vectorizer, vectorizer_
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 @option("field")
+@TAG_FIELD
 @option("encoding")
 @vectors_option
 @vectorizer_options
@@ -43,6 +50,7 @@ def command(
     overwrite: bool,
     quiet: bool,
     field: str | tuple[str, ...] | None,
+    tag_field: str | None,
     encoding: str | None,
     form: str | None,
     **options: Any,
@@ -53,9 +61,9 @@ def command(
     inferred: the same text always has the same row. Each row is written to OUTPUT at once, so the text may be
     of any size. Fitting takes four bytes of memory per token. A line without a known word becomes a row of
     zeros. If some files cannot be read, the others are written, the faulty ones are named at the end, and the
-    exit code is 1.
+    exit code is 1. With tags, OUTPUT.tags.json lists that of each row.
     """
-    from wordvec_ca.files import check_output, is_read_once, write_npy_stream
+    from wordvec_ca.files import check_output, is_read_once, save_json, write_npy_stream
     from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines
 
     vectors = load_vectors(model, vectors=form)
@@ -69,10 +77,11 @@ def command(
     if save_fit:
         check_output(save_fit, overwrite=True, files=FIT_FILES)
     inputs = Inputs()
+    field, tag_field = text_fields(vectors, list(sentences), field, tag_field, quiet)
     text: dict[str, Any] = {"field": field, "encoding": encoding}
     files = inputs.texts(sentences, **text)
     inputs.check_some(files)
-    lines = TextLines(files, **text, documents=infers(vectors, model, **options))
+    lines = TextLines(files, **text, documents=infers(vectors, model, **options), tag_field=tag_field)
     if load_fit:
         vectorizer = SentenceVectorizer.load(load_fit, vectors)
     else:
@@ -92,6 +101,8 @@ def command(
             yield block
 
     write_npy_stream(output, blocks(), vectors.vector_size, dtype)
+    if lines.tags is not None:
+        save_json(f"{output.removesuffix('.npy')}.tags.json", lines.tags)
     if not quiet:
         say(f"{output}: {covered}")
         if lines.repaired:

@@ -17,7 +17,13 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option, vectors_option
 from wordvec_ca.cli.output import reason, say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
-from wordvec_ca.cli.sentence_options import infers, make_vectorizer, vectorizer_options
+from wordvec_ca.cli.sentence_options import (
+    TAG_FIELD,
+    infers,
+    make_vectorizer,
+    text_fields,
+    vectorizer_options,
+)
 from wordvec_ca.cli.terminal import is_terminal, show_styled, status, styled, terminal_width, wrapped
 
 PROMPT = "search> "
@@ -43,6 +49,7 @@ LINES = 3
 @json_option("A JSON object a query.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the result.")
 @option("field")
+@TAG_FIELD
 @option("encoding")
 @vectors_option
 @vectorizer_options
@@ -58,6 +65,7 @@ def command(
     json_to: str | None,
     quiet: bool,
     field: str | tuple[str, ...] | None,
+    tag_field: str | None,
     encoding: str | None,
     form: str | None,
     **options: Any,
@@ -66,11 +74,12 @@ def command(
 
     The first call indexes CORPUS (one sentence a line); later ones only search, until CORPUS, MODEL or the
     options change. A model of documents (cawv train --model pv-dbow, pv-dm, ...) infers the vectors of lines
-    and queries, which may be whole texts. Without QUERY, queries are read from standard input, one a line; a
-    person is prompted.
+    and queries, which may be whole texts, and reads records as in its training. With tags, a hit has its tag
+    instead of its line number. Without QUERY, queries are read from standard input, one a line; a person is
+    prompted.
 
     On a terminal each sentence has its rank, and words of the query are marked. Elsewhere a line is the
-    cosine, the line number and the sentence, with tabs between them.
+    cosine, the line number or tag, and the sentence, with tabs between them.
     """
     from wordvec_ca.cli.neighbour_index import offer, opened
     from wordvec_ca.errors import DataError
@@ -78,6 +87,8 @@ def command(
     from wordvec_ca.sentences import SearchIndex, TextLines, read_index_record
 
     check_readable_again(corpus)
+    vectors = load_vectors(model, vectors=form)
+    field, tag_field = text_fields(vectors, [corpus], field, tag_field, quiet)
     place = Path(index or f"{os.path.normpath(corpus)}.cawv-index")
     source = {
         "corpus": _state(corpus),
@@ -85,10 +96,10 @@ def command(
         "dtype": dtype,
         "options": {name: value for name, value in options.items() if value is not None}
         | ({"field": list(field) if isinstance(field, tuple) else field} if field else {})
+        | ({"tag_field": tag_field} if tag_field else {})
         | ({"encoding": encoding} if encoding else {})
         | ({"vectors": form} if form else {}),
     }
-    vectors = load_vectors(model, vectors=form)
     inferring = make_vectorizer(vectors, model, **options) if infers(vectors, model, **options) else None
     found = None
     if place.exists() and not rebuild:
@@ -98,7 +109,8 @@ def command(
             say(f"{place} is of another text, model or choice of options: indexing again")
     if found is None:
         began = time.perf_counter()
-        lines = TextLines([corpus], field=field, encoding=encoding, documents=inferring is not None)
+        documents = inferring is not None
+        lines = TextLines([corpus], field=field, encoding=encoding, documents=documents, tag_field=tag_field)
         with status(quiet or not is_terminal(sys.stderr)) as tell:
             learning = _Told(lines, tell, f"learning from {corpus}")
             vectorizer = inferring or make_vectorizer(vectors, model, **options).fit(learning)
@@ -122,7 +134,12 @@ def command(
                 failed = True
                 continue
             seconds = time.perf_counter() - began
-            rows = [{"score": hit.score, "line": hit.row + 1, "text": hit.text} for hit in hits]
+            rows = [
+                {"score": hit.score, "line": hit.row + 1}
+                | ({} if hit.tag is None else {"tag": hit.tag})
+                | {"text": hit.text}
+                for hit in hits
+            ]
             write({"query": text, "hits": rows})
             if json_to != "-":
                 if len(query) != 1 and not _is_prompted(query):
@@ -130,7 +147,8 @@ def command(
                 width = terminal_width()
                 for rank, hit in enumerate(hits, 1):
                     if width is None:
-                        show(f"{hit.score:.4f}\t{hit.row + 1}\t{terminal_text(hit.text)}")
+                        name = str(hit.row + 1) if hit.tag is None else terminal_text(hit.tag)
+                        show(f"{hit.score:.4f}\t{name}\t{terminal_text(hit.text)}")
                     else:
                         show_styled(_shown(rank, hit, text, width))
             if not quiet:
@@ -146,6 +164,11 @@ class _Told:
 
     def __init__(self, sentences: Iterable[str | list[str]], tell: Any, what: str) -> None:
         self._sentences, self._tell, self._what = sentences, tell, what
+
+    @property
+    def tags(self) -> list[str] | None:
+        """The tags, when all have been read."""
+        return getattr(self._sentences, "tags", None)
 
     def __iter__(self) -> Iterator[str | list[str]]:
         for number, sentence in enumerate(self._sentences):
@@ -198,7 +221,8 @@ def _shown(rank: int, hit: Any, query: str, columns: int) -> str:
     def marked(match: re.Match[str]) -> str:
         return styled(match[0], "match") if match[0].casefold() in words else match[0]
 
-    head = f"{rank:>3}  {hit.score:.4f}  " + styled(f"line {hit.row + 1:,}", "aside")
+    name = f"line {hit.row + 1:,}" if hit.tag is None else terminal_text(hit.tag)
+    head = f"{rank:>3}  {hit.score:.4f}  " + styled(name, "aside")
     return "\n".join([head, *("     " + re.sub(r"\w+", marked, line) for line in lines)])
 
 

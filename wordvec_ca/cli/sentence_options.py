@@ -10,6 +10,7 @@ import click
 
 from wordvec_ca.cli.models import refuse_untrained
 from wordvec_ca.cli.options import Choice, tokenizer_of_model_option
+from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import ExistingPath
 
 OPTIONS = [
@@ -60,6 +61,12 @@ OPTIONS = [
     click.option("--lowercase/--no-lowercase", default=None, help="[default: as MODEL, or lower-case]"),
 ]
 
+
+TAG_FIELD = click.option(
+    "--tag-field",
+    metavar="NAME",
+    help="The field with the tag of each record.  [default: as MODEL, if it was trained on such records]",
+)
 
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
 """Options that only ca-sem and ca-sem-sif have; without --method, any of them selects ca-sem-sif."""
@@ -145,3 +152,20 @@ def text_options(vectors: Any, tokenizer: str | None, lowercase: bool | None) ->
         "tokenizer": trusted_tokenizer(trained.get("tokenizer", "words"), tokenizer, "the model"),
         "lowercase": lowercase if lowercase is not None else bool(trained.get("lowercase", True)),
     }
+
+
+def text_fields(
+    vectors: Any, files: list[str], field: Any, tag_field: str | None, quiet: bool
+) -> tuple[Any, str | None]:
+    """Return the field of the text and of the tag: those given, or those of the model's training."""
+    from wordvec_ca.documents import fields_of_training
+
+    if field is not None:
+        return field, tag_field
+    if tag_field is not None:
+        raise click.UsageError("--tag-field needs --field, the field of the text")
+    found = fields_of_training(vectors.metadata, files)
+    if found[0] is not None and not quiet:
+        tagged = f" --tag-field {found[1]}" if found[1] else ""
+        say(f"read as MODEL's text was: --field {found[0]}{tagged}")
+    return found

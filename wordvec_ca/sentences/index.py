@@ -9,6 +9,7 @@ An index is a directory::
     vectors.npy                     float32 or float16 (n_sentences, vector_size), rows of length one or zero
     text.bin, offsets.npy           the sentences in UTF-8, and where each begins: int64 (n_sentences + 1,)
     blank.npy                       int64, rows of sentences without a known word, never found
+    tags.json                       the tags of the sentences, if the records of the text have them
     sentences.json, sentences.npz   the fitted SentenceVectorizer (v0.npy and others for ca-sem)
 """
 
@@ -34,7 +35,8 @@ from wordvec_ca.sentences.word_vectors import WordVectors
 from wordvec_ca.vectors import ApproximateNeighbours, highest, row_products
 
 FILES = REEMBEDDING_FILES | {
-    "config.json", "vectors.npy", "text.bin", "offsets.npy", "blank.npy", "sentences.json", "sentences.npz",
+    "config.json", "vectors.npy", "text.bin", "offsets.npy", "blank.npy", "tags.json",
+    "sentences.json", "sentences.npz",
 }  # fmt: skip
 """Files of an index; a directory with any other file is never replaced."""
 
@@ -75,11 +77,14 @@ class Hit:
         Number of the sentence in the collection, from 0.
     text : str
         The sentence.
+    tag : str, optional
+        Its tag, if the records of the text have tags.
     """
 
     score: float
     row: int
     text: str
+    tag: str | None = None
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -98,6 +103,8 @@ class SearchIndex:
         Turns a query into a vector.
     record : dict
         ``config.json``.
+    tags : list of str, or None
+        The tag of each sentence, if the records of the text have tags.
     """
 
     def __init__(self, directory: str | Path, vectorizer: Vectorizer, record: dict[str, Any]) -> None:
@@ -108,12 +115,18 @@ class SearchIndex:
             self.vectors: NDArray[Any] = map_npy(directory / "vectors.npy")
             self._offsets: NDArray[np.int64] = map_npy(directory / "offsets.npy")
             self._blank: NDArray[np.int64] = np.array(map_npy(directory / "blank.npy"))
+            tags = directory / "tags.json"
+            self.tags: list[str] | None = json.loads(tags.read_text("utf-8")) if tags.exists() else None
             size = (directory / "text.bin").stat().st_size
             self._text: NDArray[np.uint8] = (
                 np.memmap(directory / "text.bin", np.uint8, "r") if size else np.zeros(0, np.uint8)
             )
         except (OSError, ValueError) as error:
             raise DataError(f"{directory} is damaged: {error}; build the index again") from error
+        if self.tags is not None and not (
+            isinstance(self.tags, list) and len(self.tags) == len(self.vectors)
+        ):
+            raise DataError(f"{directory} is damaged: tags.json has not a tag for each row; build it again")
         lists = all(array.ndim == 1 and array.dtype == np.int64 for array in (self._offsets, self._blank))
         table = self.vectors.ndim == 2 and self.vectors.dtype.kind == "f"
         fits = lists and table and len(self._offsets) == len(self.vectors) + 1 and self._offsets[-1] == size
@@ -154,7 +167,8 @@ class SearchIndex:
         Parameters
         ----------
         sentences : iterable of str or list of str
-            The collection; also the texts that are shown.
+            The collection; also the texts that are shown. If it has an attribute ``tags`` when all have been
+            read, as `TextLines` has, the hits have these tags.
         vectorizer : Vectorizer
             A ``SentenceVectorizer``, fitted, for instance on the same sentences.
         directory : path
@@ -250,10 +264,7 @@ class SearchIndex:
         if indexer is not None:
             found = [indexer.nearest(target, topn) for target in targets]
             return [
-                [
-                    Hit(score, row, self.text(row))
-                    for row, score in zip(rows.tolist(), cosines.tolist(), strict=True)
-                ]
+                [self._hit(score, row) for row, score in zip(rows.tolist(), cosines.tolist(), strict=True)]
                 for rows, cosines in found
             ]
         scores = row_products(self.vectors, targets, np.empty((len(queries), len(self)), np.float32))
@@ -261,7 +272,10 @@ class SearchIndex:
         return [self._hits(row, topn) for row in scores]
 
     def _hits(self, scores: NDArray[np.float32], topn: int) -> list[Hit]:
-        return [Hit(float(scores[row]), row, self.text(row)) for row in highest(scores, topn)]
+        return [self._hit(float(scores[row]), row) for row in highest(scores, topn)]
+
+    def _hit(self, score: float, row: int) -> Hit:
+        return Hit(score, row, self.text(row), None if self.tags is None else self.tags[row])
 
     def text(self, row: int) -> str:
         """Return a sentence of the collection."""
@@ -333,6 +347,8 @@ def _write(
         raise DataError("there are no sentences to index: give at least one")
     save_npy(directory / "offsets.npy", np.concatenate(offsets))
     save_npy(directory / "blank.npy", np.concatenate(blank))
+    if (tags := getattr(sentences, "tags", None)) is not None:
+        (directory / "tags.json").write_text(json.dumps(tags), encoding="utf-8")
     vectorizer.save(directory)
     n_blank = sum(map(len, blank))
     return {

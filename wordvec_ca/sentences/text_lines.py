@@ -20,9 +20,13 @@ class TextLines:
         Encoding of the files; by default UTF-8.
     documents : bool, default False
         Whether the text of each record is one line, as models of documents read it.
+    tag_field : str, optional
+        The field with the tag of each record, whose text is then one line.
 
     Attributes
     ----------
+    tags : list of str, or None
+        The tag of each line, once all have been read; several tags of a record have commas between them.
     repaired : int
         Lines, in the last reading, that were not UTF-8 and were read with U+FFFD in place of the bad bytes.
     """
@@ -34,13 +38,16 @@ class TextLines:
         field: str | Sequence[str] | None = None,
         encoding: str | None = None,
         documents: bool = False,
+        tag_field: str | None = None,
     ) -> None:
         from wordvec_ca.text import find_files
 
         self.files = find_files(paths)
         self.field = field
         self.encoding = encoding
-        self.documents = documents
+        self.documents = documents or tag_field is not None
+        self.tag_field = tag_field
+        self.tags: list[str] | None = None
         self.repaired = 0
 
     def __iter__(self) -> Iterator[str | list[str]]:
@@ -49,9 +56,8 @@ class TextLines:
         from wordvec_ca.text import Records, TextFiles, TokenLines
 
         self.repaired = 0
-        pieces = TextFiles(
-            self.files, self.field, encoding=self.encoding, records=Records(documents=self.documents)
-        ).pieces()
+        records = Records(documents=self.documents, tag_field=self.tag_field)
+        pieces = TextFiles(self.files, self.field, encoding=self.encoding, records=records).pieces()
         for kind, text in groupby(pieces, type):
             for line in whole_lines(text):
                 try:
@@ -60,3 +66,5 @@ class TextLines:
                     self.repaired += 1
                     spelled = line.decode("utf-8", "replace")
                 yield (spelled.split(" ") if spelled else []) if kind is TokenLines else spelled
+        if self.tag_field is not None:
+            self.tags = [", ".join(map(str, tags)) for tags in records.tags]
