@@ -48,6 +48,7 @@ COMMANDS = {
     "explore": ("explore", "m", "-o", "x.html", "--overwrite", "--method", "pca", "--words", "30"),
     "report": ("report", "m", "-o", "r.html", "--overwrite"),
     "change": (*CHANGE, "-o", "c.tsv", "--overwrite"),
+    "change-all": (*CHANGE, "-o", "c.tsv", "--plot", "c.svg", "--page", "c.html", "--overwrite"),
     "change-page": (*CHANGE, "--page", "c.html", "--overwrite"),
     "change-plot": (*CHANGE, "--plot", "c.svg", "--overwrite"),
     "axis-json": (*AXIS, "--json=a.json"),
@@ -88,6 +89,10 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with pytest.raises(SystemExit) as end:
             main(["train", str(folder / "c.txt"), *LITTLE, *model])
         assert not end.value.code
+    # numba keeps what it compiles in a file, which a limit would prevent in the first test that explores
+    with pytest.raises(SystemExit):
+        main(["explore", str(folder / "m"), "-o", str(folder / "x.html"), "--method", "pca", "--no-cache"])
+    (folder / "x.html").unlink()
     return folder
 
 
@@ -192,6 +197,21 @@ def test_standard_output_that_is_full_is_named(
         full.close()
     assert code == 1
     assert "'standard output': No space left on device; make room on the disk" in said
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_eval_goes_on_when_a_result_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ("--similarity", "pairs.tsv", "--similarity", "again.tsv")
+    shutil.copy("pairs.tsv", "again.tsv")
+    full = open("/dev/full", "w")  # noqa: SIM115  # closing it fails, as it has text left
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        code, said = run(("eval", "m", *files, "--no-runs", "--quiet"))
+    with contextlib.suppress(OSError):
+        full.close()
+    assert code == 1
+    assert "make room on the disk" in said
+    assert {"pairs:", "again:"} <= set(said.split())
 
 
 def test_the_name_of_standard_output_makes_no_file(run: Run) -> None:

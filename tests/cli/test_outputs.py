@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from wordvec_ca.errors import DataError
+
 SMALL = ("--vector-size", "8", "--epochs", "1", "--min-count", "1", "--quiet")
 
 
@@ -50,15 +52,17 @@ def test_no_output_is_or_lies_in_what_is_read(command, text) -> None:
     assert command("report", "m", "-o", "m/report.html", "--overwrite").code == 0
 
 
+DEMO = ("demo", "--max-words", "2000", "--epochs", "1", "-o")
+
+
 def test_the_demo_replaces_only_what_it_made(command, text) -> None:
-    demo = ("demo", "--max-words", "2000", "--epochs", "1", "-o")
     assert command("train", text, *SMALL, "-o", "m").code == 0
     before = contents("m")
-    command(*demo, "m").says(2, "--overwrite")
+    command(*DEMO, "m").says(2, "--overwrite")
     assert contents("m") == before
-    assert command(*demo, "d").code == 0
-    assert command(*demo, "d").code == 0
-    assert command(*demo, "m", "--overwrite").code == 0
+    assert command(*DEMO, "d").code == 0
+    assert command(*DEMO, "d").code == 0
+    assert command(*DEMO, "m", "--overwrite").code == 0
 
 
 def test_a_picture_and_a_fit_do_not_replace_other_files(command, text) -> None:
@@ -77,6 +81,23 @@ def test_a_picture_and_a_fit_do_not_replace_other_files(command, text) -> None:
     assert command(*look).code == 0
     assert command(*look).code == 2
     assert command(*look, "--overwrite").code == 0
+
+
+def test_a_page_or_picture_that_fails_takes_nothing_with_it(command, text, monkeypatch) -> None:
+    def fail(*_: object) -> str:
+        raise KeyError("drawing")
+
+    def refuse(*_: object) -> str:
+        raise DataError("no page")
+
+    assert command("train", text, *SMALL, "--model", "cbow-attn", "-o", "m").code == 0
+    monkeypatch.setattr("wordvec_ca.cli.attention._picture", fail)
+    outcome = command("attention", "m", "w1 w2 w3", "--target", "w2", "--plot", "p.png").says(1, "p.png")
+    assert "w3" in outcome.out
+    monkeypatch.setattr("wordvec_ca.report.explorer.page._page", refuse)
+    command("explore", "m", "--method", "pca").says(1, "of the 20 nearest")
+    monkeypatch.setattr("wordvec_ca.report.explorer.page._page", fail)
+    assert "next:" in command(*DEMO, "d").says(1, "words.html").out
 
 
 def flip(name: str, place: int = -3) -> None:

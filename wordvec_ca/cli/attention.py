@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import tokenizer_of_model_option
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import say, show, write_outputs
 from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
 from wordvec_ca.errors import install_extra
 
@@ -75,8 +76,8 @@ def command(
         )
     with record_writer(json_to, "target") as write:
         write({"target": tokens[place], "context": rows})
+    write_outputs({plot: lambda: _picture(weights, names, tokens[place], plot or "")}, overwrite=overwrite)
     if plot:
-        _draw(weights, names, tokens[place], plot)
         say(plot)
 
 
@@ -111,7 +112,7 @@ def table_of_weights(weights: Any, target: str) -> str:
     return "\n".join(lines)
 
 
-def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
+def _picture(weights: Any, names: list[str], target: str, path: str) -> bytes:
     try:
         import matplotlib
     except ImportError as error:
@@ -120,7 +121,6 @@ def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
     from matplotlib import pyplot
 
     from wordvec_ca.cli.terminal import cell
-    from wordvec_ca.files import atomic_file
 
     by_part = [[w for w in weights if w.weight is not None and w.part == name] for name in names]
     widest = max(map(len, by_part))
@@ -143,6 +143,7 @@ def _draw(weights: Any, names: list[str], target: str, path: str) -> None:
         axes.set_ylabel("attention")
         title = f"context of {cell(repr(target), 40)}{f', part {name}' if name else ''}"
         axes.set_title(title.replace("$", r"\$"))
-    with atomic_file(path) as stream:
-        figure.savefig(stream, format=Path(path).suffix.removeprefix(".") or "png", dpi=150)
+    stream = io.BytesIO()
+    figure.savefig(stream, format=Path(path).suffix.removeprefix(".") or "png", dpi=150)
     pyplot.close(figure)
+    return stream.getvalue()

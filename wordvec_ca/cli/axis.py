@@ -9,7 +9,7 @@ import click
 
 from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.options import Choice
-from wordvec_ca.cli.output import say, show, write_drawings
+from wordvec_ca.cli.output import say, show, write_outputs
 from wordvec_ca.cli.paths import OUTPUT_FILE, check_svg
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def command(
         for name, of_model in zip(models, found, strict=True):
             for one in of_model:
                 write({"model": name, **_record(one)})
-    write_drawings({plot: lambda: projection_chart(found, models)}, overwrite=overwrite)
+    write_outputs({plot: lambda: projection_chart(found, models)}, overwrite=overwrite)
 
 
 def _record(one: Any) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import click
 
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
-from wordvec_ca.cli.output import say, write_drawings
+from wordvec_ca.cli.output import say, write_outputs
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, check_svg
-from wordvec_ca.cli.provenance import write_provenance
+from wordvec_ca.cli.provenance import SUFFIX, provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
 from wordvec_ca.specs.model_files import ModelFile
 
@@ -86,7 +86,7 @@ def command(
     """
     from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
     from wordvec_ca.change import changes_page
-    from wordvec_ca.files import atomic_file, is_read_once
+    from wordvec_ca.files import is_read_once
     from wordvec_ca.report import trajectories
 
     if len(texts) < 2:
@@ -142,16 +142,15 @@ def command(
         )
     )
     drawn = [(one.word, one.trajectory, one.band) for one in shown]
-    try:
-        if output is not None:
-            with atomic_file(output, overwrite=overwrite) as file:
-                file.write((found.table() + "\n").encode("utf-8", "replace"))
-            write_provenance(output)
-    finally:  # the drawings need no table
-        write_drawings(
-            {plot: lambda: trajectories(drawn, texts), page: lambda: changes_page(found, texts)},
-            overwrite=overwrite,
-        )
+    write_outputs(
+        {
+            output: lambda: found.table() + "\n",
+            output and output + SUFFIX: provenance,
+            plot: lambda: trajectories(drawn, texts),
+            page: lambda: changes_page(found, texts),
+        },
+        overwrite=overwrite,
+    )
 
 
 def _table(words: Sequence[Any], *, permuted: bool) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wordvec_ca.cli.output import next_commands, reason, say, show
+from wordvec_ca.cli.output import next_commands, reason, say, show, write_outputs
 from wordvec_ca.cli.paths import OUTPUT
 from wordvec_ca.cli.terminal import status
 from wordvec_ca.specs.model_files import ModelFile
@@ -126,16 +126,16 @@ def _map(model: str) -> str:
     """Write the page with the map; return a line on where it is, or why there is none."""
     from wordvec_ca.report import UnfaithfulMapError, explore
 
-    page = Path(model) / ModelFile.WORDS_PAGE
+    page = str(Path(model) / ModelFile.WORDS_PAGE)
     try:
         with status() as tell:
             made = explore(model, max_megabytes=25, cache=False, tell=tell)
     except UnfaithfulMapError as error:
         return f"no map of words: {reason(error)}"
-    made.save(page, follow_links=False)
+    write_outputs({page: lambda: made.html}, overwrite=True, follow_links=False)
     return (
         f"a map of the {made.n_words:,} words, for any browser; it keeps {made.kept:.0%} of their 20 nearest "
-        f"neighbours\n  {page.absolute().as_uri()}"
+        f"neighbours\n  {Path(page).absolute().as_uri()}"
     )
 
 

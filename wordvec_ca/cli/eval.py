@@ -126,16 +126,25 @@ def command(
             ]
         )
         reports: list[Report] = []
+        unwritten: list[OSError] = []
 
         def print_report(report: Report) -> None:
             tell("")
-            if json_to != "-":
-                if not reports or report.model != reports[-1].model:
-                    show_styled((f"\n{cell(report.model)}\n" if reports else "") + table.head())
-                for row in report_rows([report])[: None if details else report.shown + bool(report.runs)]:
-                    show_styled(table.row(row))
+            new = not reports or report.model != reports[-1].model
+            head = (f"\n{cell(report.model)}\n" if reports else "") + table.head() if new else ""
             reports.append(report)
-            write(report.to_dict(items=items))  # after the line is shown, which a full disk must not prevent
+            try:
+                if json_to != "-":
+                    if head:
+                        show_styled(head)
+                    for row in report_rows([report])[: None if details else report.shown + bool(report.runs)]:
+                        show_styled(table.row(row))
+                write(report.to_dict(items=items))
+            except BrokenPipeError:  # nobody reads on
+                raise
+            except OSError as error:  # a disk that is full now may have room when the next task has ended
+                say(f"{report.task} {report.dataset}: {report.headline} {report.value:.3f}")
+                unwritten.append(error)
 
         for report in run(vectors, jobs, name=name, skipped=missing.append, **options):
             print_report(report)
@@ -151,7 +160,7 @@ def command(
             # the control has the same words, so tasks that could not run are already reported for the model
             for report in run(other, jobs, name=f"{name} ({kind})", skipped=lambda _: None, **options):
                 print_report(report)
-    if json_to not in (None, "-"):
+    if json_to not in (None, "-") and not unwritten:
         write_provenance(json_to)
     # a user who chose no tasks does not need to know what each skipped task requires
     asked = details or tasks is not None or folder is not None
@@ -172,6 +181,8 @@ def command(
         )
         if left_out:
             show(left_out)
+    if unwritten:
+        raise unwritten[0]
     failed = [str(entry) for entry in missing if entry.failed]
     if failed:
         raise DataError("\n* ".join([f"{len(failed)} of {len(jobs)} sets could not be run", *failed]))

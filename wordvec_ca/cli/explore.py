@@ -109,14 +109,15 @@ def command(
             vectors=form,
             tell=tell,
         )
-    ours = output is None  # whoever made MODEL may have put a link there
-    made.save(place, overwrite=overwrite or ours, follow_links=not ours)
-    if not quiet:
-        size = f"{len(made.html) / 1e6:.1f} MB; " if page else ""
+    if not quiet:  # before the page is made, since making it may fail
         say(
-            f"{made.n_words:,} words; {size}the map, by {made.shown_method}, keeps "
-            f"{made.kept:.1%} of the 20 nearest words of a word"
+            f"{made.n_words:,} words; the map, by {made.shown_method}, keeps {made.kept:.1%} of the 20 "
+            "nearest words of a word"
         )
         if made.method == "pca" and method == "auto":
             say(f"a map by t-SNE keeps more of them: {install_extra('map')}")
+    ours = output is None  # whoever made MODEL may have put a link there
+    made.save(place, overwrite=overwrite or ours, follow_links=not ours)
+    if page and not quiet:
+        say(f"the page has {len(made.html) / 1e6:.1f} MB")
     show(place)

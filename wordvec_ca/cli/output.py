@@ -93,23 +93,38 @@ def say(text: object) -> None:
         sys.stderr.flush()
 
 
-def write_drawings(drawings: Mapping[str | None, Callable[[], str]], *, overwrite: bool) -> None:
-    """Write pictures and pages to files, after the result of the command has been shown.
+def write_outputs(
+    outputs: Mapping[str | None, Callable[[], str | bytes]], *, overwrite: bool, follow_links: bool = True
+) -> None:
+    """Write the files of a command, after its result has been shown.
 
-    Each is tried, whatever happens to another: a mistake in a drawing must not take with it what took hours.
-    A name that is None was not asked for.
+    Each is made, whatever happens to another: a mistake in a drawing must not take with it what took hours.
+    All are written under temporary names first; if there is no room for one of them, none replaces a file, so
+    that files of two runs are not mixed. A name that is None was not asked for.
     """
+    from wordvec_ca.cli.provenance import SUFFIX
     from wordvec_ca.files import atomic_file
 
     failed: list[Exception] = []
-    for name, draw in drawings.items():
-        if name is not None:
+    with contextlib.ExitStack() as written:
+        for name, make in outputs.items():
+            if name is None:
+                continue
             try:
-                with atomic_file(name, overwrite=overwrite) as file:
-                    file.write(draw().encode("utf-8", "replace"))
+                with contextlib.ExitStack() as one:
+                    anyway = overwrite or name.endswith(SUFFIX)  # that name was not typed, so not checked
+                    file = one.enter_context(atomic_file(name, overwrite=anyway, follow_links=follow_links))
+                    content = make()
+                    file.write(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
+                    file.flush()  # a full disk is to be noticed now, not when others have been replaced
+                    written.enter_context(one.pop_all())
             except Exception as error:  # also a mistake in the code that draws
-                say(f"{name} could not be written; the results above are complete")
+                former = "; that file is of a former run" if os.path.isfile(name) else ""
+                say(f"{name} could not be written{former}; the results above are complete")
                 failed.append(error)
+        full = next((error for error in failed if isinstance(error, OSError)), None)
+        if full is not None and any(name is not None and os.path.isfile(name) for name in outputs):
+            raise full
     if failed:
         if isinstance(failed[0], OSError | Message):
             raise failed[0]  # the program's own handler adds what to do, on a full disk for instance

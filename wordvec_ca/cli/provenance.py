@@ -20,13 +20,20 @@ SUFFIX = ".provenance.json"
 
 
 def write_provenance(table: str | os.PathLike[str]) -> None:
-    """Write ``TABLE.provenance.json`` for a table that the running command has written.
+    """Write ``TABLE.provenance.json`` for a table that the running command has written."""
+    from wordvec_ca.files import atomic_file
 
-    The file has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each.
-    The digest of a folder is that of its ``SHA256SUMS`` if there is one, else that of the digests of its
-    files.
+    with atomic_file(f"{os.fspath(table)}{SUFFIX}", overwrite=True, follow_links=False) as file:
+        file.write(provenance().encode("utf-8", "replace"))
+
+
+def provenance() -> str:
+    """Return the provenance of what the running command writes, as JSON.
+
+    It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each. The
+    digest of a folder is that of its ``SHA256SUMS`` if there is one, else that of the digests of its files.
     """
-    from wordvec_ca.files import atomic_file, json_text
+    from wordvec_ca.files import json_text
 
     context = click.get_current_context()
     record: dict[str, Any] = {
@@ -38,8 +45,7 @@ def write_provenance(table: str | os.PathLike[str]) -> None:
             {"name": showable_name(name), "sha256": _digest(Path(name))} for name in names_read(context)
         ],
     }
-    with atomic_file(f"{os.fspath(table)}{SUFFIX}", overwrite=True, follow_links=False) as file:
-        file.write((json_text(record, indent=2) + "\n").encode("utf-8", "replace"))
+    return json_text(record, indent=2) + "\n"
 
 
 def _digest(path: Path) -> str | None:

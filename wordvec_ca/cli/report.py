@@ -29,7 +29,7 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
     words, the command that made it and its whole configuration, in one file that loads nothing else.
     """
     from wordvec_ca.errors import DataError
-    from wordvec_ca.files import atomic_file, compress_by_suffix
+    from wordvec_ca.files import atomic_file
     from wordvec_ca.report import render
 
     if not (model / ModelFile.CONFIG).is_file() or not _is_of_a_run(model):
@@ -43,10 +43,7 @@ def command(model: Path, output: str | None, overwrite: bool) -> None:
         sys.stdout.buffer.write(page)
         return
     ours = output is None  # whoever made MODEL may have put a link there
-    with (
-        atomic_file(place, overwrite=overwrite or ours, follow_links=not ours) as plain,
-        compress_by_suffix(plain, place) as file,
-    ):
+    with atomic_file(place, overwrite=overwrite or ours, follow_links=not ours) as file:
         file.write(page)
     show(place)
 
