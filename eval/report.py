@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -103,12 +103,12 @@ class Report:
 
     task: str
     dataset: str
-    metrics: dict[str, Metric]
-    n: int
-    coverage: float
-    coverage_of: str
-    seed: int
-    protocol: str
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    n: int = 0
+    coverage: float = math.nan
+    coverage_of: str = "items"
+    seed: int = 1
+    protocol: str = ""
     items: dict[str, np.ndarray] = field(default_factory=dict)
     units: np.ndarray | None = None
     details: dict[str, Any] = field(default_factory=dict)
@@ -121,6 +121,16 @@ class Report:
     runs: list[float] = field(default_factory=list)
     run_unit: str = ""
     shown: int = 1
+
+    @classmethod
+    def over(cls, task: str, dataset: str, covered: np.ndarray, what: str, **fields: Any) -> Report:
+        """Return a report without metrics on items of which some are covered, with a note on the others."""
+        n = int(covered.sum())
+        report = cls(task, dataset, n=n, coverage=float(covered.mean()), coverage_of=what, **fields)
+        report.details[f"oov_{what}"] = len(covered) - n
+        if n < len(covered):
+            report.notes.append(f"{len(covered) - n:,} of {len(covered):,} {what} lack a vector")
+        return report
 
     @property
     def one_run(self) -> tuple[float, float]:
@@ -205,33 +215,11 @@ class Report:
 
     def to_dict(self, *, items: bool = False) -> dict[str, Any]:
         """Return plain Python objects that JSON can hold (NaN becomes None)."""
-        record: dict[str, Any] = {
-            "model": self.model,
-            "task": self.task,
-            "dataset": self.dataset,
-            "metrics": {
-                name: {
-                    "value": _plain(metric.value),
-                    "low": _plain(metric.low),
-                    "high": _plain(metric.high),
-                    "statistic": metric.statistic,
-                    "columns": list(metric.columns),
-                }
-                for name, metric in self.metrics.items()
-            },
-            "interval": INTERVAL,
-            "n": self.n,
-            "coverage": _plain(self.coverage),
-            "coverage_of": self.coverage_of,
-            "seed": self.seed,
-            "protocol": self.protocol,
-            "details": _plain(self.details),
-            "notes": list(self.notes),
-            "seconds": _plain(self.seconds),
-            "digest": self.digest,
-            "candidates": self.candidates,
-            "candidates_digest": self.candidates_digest,
-        }
+        left_out = ("items", "units", "runs", "run_unit", "shown")
+        record: dict[str, Any] = {"model": self.model}
+        record |= {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in left_out}
+        record["metrics"] = {name: _plain(vars(metric)) for name, metric in self.metrics.items()}
+        record["interval"] = INTERVAL
         if self.runs:
             record["runs"] = _plain(self.runs)
             record["one_run"] = _plain(list(self.one_run))
@@ -254,36 +242,23 @@ class Report:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Report:
         """Make a report from what ``to_dict`` returned."""
-        return cls(
-            task=record["task"],
-            dataset=record["dataset"],
-            metrics={
-                name: Metric(
-                    _number(metric["value"]),
-                    _number(metric["low"]),
-                    _number(metric["high"]),
-                    metric["statistic"],
-                    tuple(metric["columns"]),
-                )
-                for name, metric in record["metrics"].items()
-            },
-            n=record["n"],
-            coverage=_number(record["coverage"]),
-            coverage_of=record["coverage_of"],
-            seed=record["seed"],
-            protocol=record["protocol"],
-            items={name: _column(values) for name, values in record.get("items", {}).items()},
-            units=None if record.get("units") is None else np.array(record["units"], dtype=np.int64),
-            details=dict(record["details"]),
-            notes=list(record["notes"]),
-            seconds=_number(record["seconds"]),
-            model=record["model"],
-            digest=record.get("digest", ""),
-            candidates=record.get("candidates", 0),
-            candidates_digest=record.get("candidates_digest", ""),
-            runs=[_number(value) for value in record.get("runs", [])],
-            run_unit=record.get("run_unit", ""),
-        )
+        given = {f.name: record[f.name] for f in fields(cls) if f.name in record}
+        given["metrics"] = {
+            name: Metric(
+                _number(metric["value"]),
+                _number(metric["low"]),
+                _number(metric["high"]),
+                metric["statistic"],
+                tuple(metric["columns"]),
+            )
+            for name, metric in record["metrics"].items()
+        }
+        given["items"] = {name: _column(values) for name, values in record.get("items", {}).items()}
+        if record.get("units") is not None:
+            given["units"] = np.array(record["units"], dtype=np.int64)
+        given["runs"] = [_number(value) for value in record.get("runs", [])]
+        given |= {name: _number(record[name]) for name in ("coverage", "seconds")}
+        return cls(**given)
 
 
 def known(column: np.ndarray) -> np.ndarray:

@@ -199,6 +199,7 @@ def run(
             report.details["language"] = warning
         if report.runs and isinstance(vectors, KeyedVectors):
             report.run_unit = vectors.metadata.get("resamples", {}).get("unit", "")
+        report.task = job.task  # two names may share a function, as sts and sick do
         report.seconds = time.perf_counter() - started
         report.model = name
         yield report

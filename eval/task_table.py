@@ -202,10 +202,8 @@ def _sick(folder: Path) -> list[DataSet]:
     ]
 
 
-def _judged_as_sick(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> Report:
-    report = sts.evaluate(vectors, data, seed=s.seed, method=s.method, phrases=s.phrases, infer=s.infer)
-    report.task = "sick"
-    return report
+def _judge_pairs(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> Report:
+    return sts.evaluate(vectors, data, seed=s.seed, method=s.method, phrases=s.phrases, infer=s.infer)
 
 
 # ---- sequences --------------------------------------------------------------------------------------------
@@ -298,15 +296,13 @@ TASKS: dict[str, Task] = {
             "sts",
             in_folder=_sts,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
-            evaluate=lambda vectors, data, s: sts.evaluate(
-                vectors, data, seed=s.seed, method=s.method, phrases=s.phrases, infer=s.infer
-            ),
+            evaluate=_judge_pairs,
         ),
         _task(
             "sick",
             in_folder=_sick,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
-            evaluate=_judged_as_sick,
+            evaluate=_judge_pairs,
         ),
         _task(
             "next-item",

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
@@ -55,7 +55,8 @@ class TaggedCorpus:
         )
 
 
-Sentence = tuple[list[str], list[str], str]
+Token = tuple[str, str] | str | None
+"""What readers yield: a word with its tag, the document of what follows, None after a sentence."""
 
 FORMATS = ("conllu", "conllx", "columns", "word_tag", "mrg", "pos")
 
@@ -100,22 +101,32 @@ def read_tagged(
     if format == "auto":
         format = _recognise(path)  # noqa: A001
     if format in ("conllu", "conllx"):
-        sentences = _numbered(path, tag_column, strict=format == "conllu")
+        tokens = _numbered(path, tag_column, strict=format == "conllu")
     elif format == "columns":
-        sentences = _columns(path, 2 if tag_column is None else tag_column)
+        tokens = _columns(path, 2 if tag_column is None else tag_column)
     elif format == "word_tag":
-        sentences = _word_tag(path)
+        tokens = _word_tag(path)
     elif format == "mrg":
-        sentences = _trees(path)
+        tokens = _trees(path)
     elif format == "pos":
-        sentences = _penn_pos(path)
+        tokens = _penn_pos(path)
     else:
         raise ValueError(f"unknown format {format!r}; the formats are auto, {', '.join(FORMATS)}")
     corpus = TaggedCorpus(name_of(path), [], [], [])
-    for words, tags, source in sentences:
-        corpus.sentences.append(words)
-        corpus.tags.append(tags)
-        corpus.sources.append(source)
+    words: list[str] = []
+    tags: list[str] = []
+    source = ""
+    for token in chain(tokens, [None]):
+        if isinstance(token, tuple):
+            words.append(token[0])
+            tags.append(token[1])
+        elif token is not None:
+            source = token
+        elif words:
+            corpus.sentences.append(words)
+            corpus.tags.append(tags)
+            corpus.sources.append(source)
+            words, tags = [], []
     if not corpus.sentences:
         raise DataError(f"{path}: no sentences were found (read as {format})")
     return corpus
@@ -158,31 +169,28 @@ def _recognise(path: str | os.PathLike[str]) -> str:
     )
 
 
-def _numbered(path: str | os.PathLike[str], tag_column: int | None, *, strict: bool) -> Iterator[Sentence]:
-    words: list[str] = []
-    tags: list[str] = []
-    source, number = "", 0
+def _numbered(path: str | os.PathLike[str], tag_column: int | None, *, strict: bool) -> Iterator[Token]:
+    place = 1
     for number, line in numbered_lines(path):
         if not line.strip():
-            if words:
-                yield words, tags, source
-            words, tags = [], []
+            yield None
+            place = 1
             continue
         if line.startswith("#") and "\t" not in line:
             if line.startswith("# newdoc id ="):
-                source = line.partition("=")[2].strip()
+                yield line.partition("=")[2].strip()
             continue
         columns = line.split("\t") if "\t" in line else line.split()
         if strict and len(columns) != 10:
             raise malformed(path, number, f"{len(columns)} column(s)", "CoNLL-U has ten, separated by tabs")
         if re.fullmatch(r"\d+-\d+|\d+\.\d+", columns[0]):
             continue
-        if columns[0] != str(len(words) + 1):
+        if columns[0] != str(place):
             raise malformed(
                 path,
                 number,
                 f"the word has the number {excerpt(columns[0])}",
-                f"expected {len(words) + 1} (sentences must be separated by a blank line)",
+                f"expected {place} (sentences must be separated by a blank line)",
             )
         if tag_column is not None:
             tag = columns[tag_column - 1] if len(columns) >= tag_column else ""
@@ -197,24 +205,19 @@ def _numbered(path: str | os.PathLike[str], tag_column: int | None, *, strict: b
                 f"the word {excerpt(columns[1])} has no tag",
                 "give the column of the tags, or a file with tags",
             )
-        words.append(columns[1])
-        tags.append(tag)
-    if words:
-        yield words, tags, source
+        yield columns[1], tag
+        place += 1
 
 
-def _columns(path: str | os.PathLike[str], tag_column: int) -> Iterator[Sentence]:
-    words: list[str] = []
-    tags: list[str] = []
-    source, width = "", 0
+def _columns(path: str | os.PathLike[str], tag_column: int) -> Iterator[Token]:
+    width, first = 0, True
     for number, line in numbered_lines(path):
         if not line.strip():
-            if words:
-                yield words, tags, source
-            words, tags = [], []
+            yield None
+            first = True
             continue
         columns = line.split("\t") if "\t" in line else line.split()
-        if not words and columns[0] == "-DOCSTART-":
+        if first and columns[0] == "-DOCSTART-":
             continue
         width = width or len(columns)
         if len(columns) != width or width < tag_column:
@@ -226,19 +229,15 @@ def _columns(path: str | os.PathLike[str], tag_column: int) -> Iterator[Sentence
             )
         if not columns[0] or not columns[tag_column - 1]:
             raise malformed(path, number, f"an empty column in {excerpt(line)}", "expected word TAB tag")
-        if width > 2 and not words:
-            source = columns[2] if re.fullmatch(r"\w+(\.\w+)?\d\d(\.\w+)?", columns[2]) else ""
-        words.append(columns[0])
-        tags.append(columns[tag_column - 1])
-    if words:
-        yield words, tags, source
+        if width > 2 and first:
+            yield columns[2] if re.fullmatch(r"\w+(\.\w+)?\d\d(\.\w+)?", columns[2]) else ""
+        yield columns[0], columns[tag_column - 1]
+        first = False
 
 
-def _word_tag(path: str | os.PathLike[str]) -> Iterator[Sentence]:
+def _word_tag(path: str | os.PathLike[str]) -> Iterator[Token]:
     separator = ""
     for number, line in numbered_lines(path):
-        words: list[str] = []
-        tags: list[str] = []
         for token in line.split():
             separator = separator or ("_" if "_" in token else "/")
             word, _, tag = token.rpartition(separator)
@@ -246,23 +245,17 @@ def _word_tag(path: str | os.PathLike[str]) -> Iterator[Sentence]:
                 raise malformed(
                     path, number, f"{excerpt(token)} is not word{separator}TAG", "each word needs a tag"
                 )
-            words.append(word)
-            tags.append(tag)
-        if words:
-            yield words, tags, ""
+            yield word, tag
+        yield None
 
 
-def _penn_pos(path: str | os.PathLike[str]) -> Iterator[Sentence]:
-    words: list[str] = []
-    tags: list[str] = []
-    source = ""
+def _penn_pos(path: str | os.PathLike[str]) -> Iterator[Token]:
+    tag = ""
     for number, line in numbered_lines(path):
         if line.startswith("*x*"):  # the copyright header of the distribution
             continue
         if line.startswith("="):
-            if words:
-                yield words, tags, source
-            words, tags = [], []
+            yield None
             continue
         for token in line.split():
             if token in ("[", "]"):
@@ -270,20 +263,16 @@ def _penn_pos(path: str | os.PathLike[str]) -> Iterator[Sentence]:
             word, _, tag = token.rpartition("/")
             if not word or not tag:
                 raise malformed(path, number, f"{excerpt(token)} is not word/TAG", "each word needs a tag")
-            words.append(_unescaped(word))
-            tags.append(tag.partition("|")[0])  # "JJ|NN": the first of several
-        if not line.strip() and words and tags[-1] == ".":
-            yield words, tags, source
-            words, tags = [], []
-    if words:
-        yield words, tags, source
+            tag = tag.partition("|")[0]  # "JJ|NN": the first of several
+            yield _unescaped(word), tag
+        if not line.strip() and tag == ".":  # other blank lines are within a sentence
+            yield None
 
 
-def _trees(path: str | os.PathLike[str]) -> Iterator[Sentence]:
+def _trees(path: str | os.PathLike[str]) -> Iterator[Token]:
     """Leaves of bracketed trees: ``( (S (NP (DT The) ...)))``."""
     depth, opened = 0, 0
-    words: list[str] = []
-    tags: list[str] = []
+    empty = True
     label, leaf = "", ""  # of the innermost bracket that is open
     number = 0
     for number, line in numbered_lines(path):
@@ -304,14 +293,14 @@ def _trees(path: str | os.PathLike[str]) -> Iterator[Sentence]:
                     raise malformed(path, number, "a bracket closes that was not opened", "expected ( first")
                 depth -= 1
                 if leaf and label != "-NONE-":
-                    words.append(_unescaped(leaf))
-                    tags.append(label)
+                    yield _unescaped(leaf), label
+                    empty = False
                 label = leaf = ""
                 if depth == 0:
-                    if not words:
+                    if empty:
                         raise malformed(path, number, "a tree without words", "expected (TAG word) in it")
-                    yield words, tags, ""
-                    words, tags = [], []
+                    yield None
+                    empty = True
             elif depth == 0:
                 raise malformed(path, number, f"{excerpt(token)} is outside of brackets", "expected (")
             elif not label:

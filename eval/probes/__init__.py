@@ -1,1 +1,1 @@
-"""Models that are fitted to vectors to judge them: a Gaussian HMM, logistic regression, averages of texts."""
+"""Models that are fitted to vectors to judge them: a Gaussian HMM, logistic regression."""

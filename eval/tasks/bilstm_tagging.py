@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -35,7 +34,6 @@ def evaluate(
         import torch  # noqa: F401
     except ImportError as error:
         raise ImportError(f"the LSTM tagger needs PyTorch: {install_extra('torch')} ({error})") from error
-    started = time.perf_counter()
     tags = sorted({tag for corpus in (data.train, data.test) for each in corpus.tags for tag in each})
     number = {tag: i for i, tag in enumerate(tags)}
     order = np.random.default_rng([seed, 0x7A6]).permutation(len(data.train))
@@ -58,9 +56,8 @@ def evaluate(
         items[f"right@{size}"] = np.stack(rights, axis=1)
         curves.append({"sentences": size, "dev_accuracy": accuracies})
     report = Report(
-        task="bilstm-tagging",
-        dataset=data.name,
-        metrics={},
+        "bilstm-tagging",
+        data.name,
         n=len(gold),
         coverage=known,
         coverage_of="tokens",
@@ -76,7 +73,6 @@ def evaluate(
     report.measure("accuracy", "mean", f"right@{counts[-1]}")
     for size in counts[:-1]:
         report.measure(f"accuracy@{size}", "mean", f"right@{size}")
-    report.seconds = time.perf_counter() - started
     return report
 
 

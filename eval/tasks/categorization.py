@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from wordvec_ca.eval.data.word_sets import WordCategories
@@ -19,7 +17,6 @@ def evaluate(
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    started = time.perf_counter()
     rows = rows_of(vectors, data.words)
     covered = rows >= 0
     names = sorted(set(data.classes))
@@ -44,13 +41,11 @@ def evaluate(
             # A cluster's most frequent class; a word without a vector is never right.
             table = contingency(gold[covered], found)
             right[covered, search] = table.argmax(axis=0)[found] == gold[covered]
-    report = Report(
-        task="categorization",
-        dataset=data.name,
-        metrics={},
-        n=int(covered.sum()),
-        coverage=float(covered.mean()),
-        coverage_of="words",
+    report = Report.over(
+        "categorization",
+        data.name,
+        covered,
+        "words",
         seed=seed,
         protocol=f"k-means on vectors of length 1, as many clusters as classes, least inertia of {restarts} "
         f"starts, mean of {searches} such searches; {RULE}; words without a vector are left out, and "
@@ -61,7 +56,6 @@ def evaluate(
         candidates_digest=digest_of([w for w, known in zip(data.words, covered, strict=True) if known]),
         details={
             "classes": len(names),
-            "oov_words": int((~covered).sum()),
             "words_in_several_classes": data.in_several_classes,
             "repeated_lines": data.repeated,
             "inertia": inertia,
@@ -70,8 +64,6 @@ def evaluate(
     report.measure("purity", "purity", "gold", "cluster")
     report.measure("v-measure", "v-measure", "gold", "cluster")
     report.measure("purity-all", "mean", "right_or_missing")
-    if not covered.all():
-        report.notes.append(f"{int((~covered).sum())} of {len(rows)} words have no vector")
     if data.in_several_classes:
         report.notes.append(
             f"{len(data.in_several_classes)} words are in several classes and left out: "
@@ -79,5 +71,4 @@ def evaluate(
         )
     if data.repeated:
         report.notes.append(f"{data.repeated} lines repeat a word and its class; they are ignored")
-    report.seconds = time.perf_counter() - started
     return report

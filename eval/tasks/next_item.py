@@ -8,7 +8,6 @@ different in 4 of 16 pairs (docs/evidence, two-seeds).
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -41,7 +40,6 @@ Scores = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
     """Propose the ten items that are nearest to the last one, at each step of the held-out sequences."""
-    started = time.perf_counter()
     sequence, steps = _steps(data, seed)
     if not steps:
         raise DataError(f"{data.name}: no sequence has two different items in a row")
@@ -55,13 +53,11 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
     last, target = rows[covered].T
     n_items = len(vectors.index_to_key)
     units = np.nan_to_num(unit_rows(vectors, np.arange(n_items)))
-    report = Report(
-        task="next-item",
-        dataset=data.name,
-        metrics={},
-        n=int(covered.sum()),
-        coverage=float(covered.mean()),
-        coverage_of="steps",
+    report = Report.over(
+        "next-item",
+        data.name,
+        covered,
+        "steps",
         seed=seed,
         protocol=f"at each step of a held-out sequence the {K} items with the highest cosine to the last "
         f"one, without itself; steps from an item to itself are left out; {RULE}; baselines propose among "
@@ -94,11 +90,6 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
             "without training sequences there is no baseline of items that occur together: give "
             "NAME.train.txt beside NAME.test.txt"
         )
-    if not covered.all():
-        report.notes.append(
-            f"{int((~covered).sum()):,} of {len(steps):,} steps have an item without a vector"
-        )
-    report.seconds = time.perf_counter() - started
     return report
 
 

@@ -7,7 +7,6 @@ Viterbi, V-measure.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
@@ -75,7 +74,6 @@ def evaluate(
         punctuation. The figure of the most likely restart, which other protocols report, is in the notes and
         in ``details``.
     """
-    started = time.perf_counter()
     text, known = encode(vectors, data, covariance=covariance, normalise=normalise)
     tags = data.tag_set()
     tag_number = {tag: i for i, tag in enumerate(tags)}
@@ -114,9 +112,8 @@ def evaluate(
         ],
     }
     report = Report(
-        task="pos-induction",
-        dataset=data.name,
-        metrics={},
+        "pos-induction",
+        data.name,
         n=len(gold),
         coverage=float(known.mean()),
         coverage_of="tokens",
@@ -147,7 +144,6 @@ def evaluate(
             f"deviation {np.std(scores, ddof=1):.3f}; of the most likely one, which other protocols report, "
             f"{scores[chosen]:.3f}"
         )
-    report.seconds = time.perf_counter() - started
     return report
 
 

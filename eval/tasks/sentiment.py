@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import LabelledSentences
-from wordvec_ca.eval.lookup import RULE, Infer, Vectors, in_known_forms, with_phrases
+from wordvec_ca.eval.lookup import RULE, Infer, Vectors, in_known_forms, rows_of, with_phrases
 from wordvec_ca.eval.probes import logistic_regression
-from wordvec_ca.eval.probes.averages import averages
 from wordvec_ca.eval.report import Report, digest_of
 
 MEANS = "mean of the vectors of a text's words"
@@ -57,7 +56,6 @@ def evaluate(
     """
     from threadpoolctl import threadpool_limits
 
-    started = time.perf_counter()
     if phrases is not None:
         parts = {
             part: replace(texts, sentences=with_phrases(vectors, texts.sentences, phrases))
@@ -90,9 +88,8 @@ def evaluate(
     neutral = sum(part.dropped for part in (data.train, data.dev, data.test) if part is not None)
     majority = np.bincount(train.classes).argmax()
     report = Report(
-        task="sentiment",
-        dataset=data.name,
-        metrics={},
+        "sentiment",
+        data.name,
         n=len(right),
         coverage=float(judged.known.sum() / judged.lengths.sum()),
         coverage_of="tokens",
@@ -119,7 +116,6 @@ def evaluate(
         report.notes.append(f"{neutral:,} neutral sentences of all parts were left out")
     if empty := sum(part.empty for part in (data.train, data.dev, data.test) if part is not None):
         report.notes.append(f"{empty:,} texts without a word were left out")
-    report.seconds = time.perf_counter() - started
     return report
 
 
@@ -158,7 +154,7 @@ def _examples(
             raise DataError(
                 f"{data.name}: the class {label!r} does not occur in the training texts ({names})"
             )
-    means, known, lengths = averages(vectors, data.sentences)
+    means, known, lengths = _averages(vectors, data.sentences)
     used = np.asarray(vectors.vectors)
     if infer is not None:
         used = means = infer(in_known_forms(vectors, data.sentences))
@@ -168,6 +164,26 @@ def _examples(
     group = np.array([texts.setdefault(tuple(sentence), len(texts)) for sentence in data.sentences])
     classes = np.array([number[label] for label in data.labels], dtype=np.int64)
     return _Examples(means / np.float32(scale if scale > 0 else 1.0), classes, group, known, lengths)
+
+
+def _averages(
+    vectors: Vectors, sentences: Sequence[Sequence[str]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Average the vectors of each sentence's words; a repeated word counts each time."""
+    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+    rows = rows_of(vectors, words)
+    used, column = np.unique(rows, return_inverse=True)
+    if len(used) and used[0] == -1:
+        used, column = used[1:], column - 1
+    column_of = dict(zip(words, np.where(rows >= 0, column, -1).tolist(), strict=True))
+    columns = [[c for word in sentence if (c := column_of[word]) >= 0] for sentence in sentences]
+    known = np.array([len(c) for c in columns], dtype=np.int64)
+    flat = np.array([c for each in columns for c in each], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(known)])
+    counts = csr_array((np.ones(len(flat), dtype=np.float32), flat, offsets), shape=(len(columns), len(used)))
+    matrix = np.array(vectors.vectors[used], dtype=np.float32).reshape(len(used), vectors.vectors.shape[1])
+    means = np.asarray(counts @ matrix, dtype=np.float32) / np.maximum(known, 1)[:, None].astype(np.float32)
+    return means, known, np.array([len(sentence) for sentence in sentences], dtype=np.int64)
 
 
 def _path(train: _Examples, test: _Examples, grid: tuple[float, ...]) -> np.ndarray:

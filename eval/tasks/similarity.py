@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Literal
 
 import numpy as np
@@ -32,7 +31,6 @@ def evaluate(
     Report
         Metrics ``spearman`` and ``pearson`` (covered pairs), ``spearman-all`` (all pairs).
     """
-    started = time.perf_counter()
     left, right = rows_of(vectors, data.first), rows_of(vectors, data.second)
     covered = (left >= 0) & (right >= 0)
     cosines = np.full(len(left), np.nan)
@@ -40,34 +38,25 @@ def evaluate(
         "nd,nd->n", unit_rows(vectors, left[covered]), unit_rows(vectors, right[covered]), dtype=np.float64
     )
     everywhere = np.where(covered, cosines, cosines[covered].mean() if covered.any() else 0.0)
-    report = Report(
-        task="similarity",
-        dataset=data.name,
-        metrics={},
-        n=int(covered.sum()) if oov == "exclude" else len(left),
-        coverage=float(covered.mean()),
-        coverage_of="pairs",
+    report = Report.over(
+        "similarity",
+        data.name,
+        covered,
+        "pairs",
         seed=seed,
         protocol=f"cosine against people's mean score; {RULE}; spearman and pearson over pairs with both "
         "words, spearman-all over all pairs with the mean cosine where a word has no vector",
         items={"gold": np.array(data.scores), "cosine": cosines, "cosine_or_mean": everywhere},
         digest=digest_of(data.first, data.second, data.scores),
-        details={"pairs": len(left), "oov_pairs": int((~covered).sum())},
+        details={"pairs": len(left)},
     )
-    order = [
-        ("spearman", "spearman", "cosine"),
-        ("pearson", "pearson", "cosine"),
-        ("spearman-all", "spearman", "cosine_or_mean"),
-    ]
-    if oov == "mean":
-        order = order[2:] + order[:2]
-    for name, statistic, column in order:
-        report.measure(name, statistic, "gold", column)
+    if oov == "mean":  # the first metric is the headline
+        report.n = len(left)
+        report.measure("spearman-all", "spearman", "gold", "cosine_or_mean")
+    report.measure("spearman", "spearman", "gold", "cosine")
+    report.measure("pearson", "pearson", "gold", "cosine")
+    if oov == "exclude":
+        report.measure("spearman-all", "spearman", "gold", "cosine_or_mean")
     if covered.sum() < 2:
-        report.notes.append(
-            f"only {int(covered.sum())} of {len(left)} pairs have vectors: nothing to correlate"
-        )
-    elif not covered.all():
-        report.notes.append(f"{int((~covered).sum())} of {len(left)} pairs have a word without a vector")
-    report.seconds = time.perf_counter() - started
+        report.notes.append("with fewer than two pairs there is nothing to correlate")
     return report

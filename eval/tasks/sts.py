@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -82,7 +81,6 @@ def evaluate(
     A readout learns from the sentences of the background or, without one, for each set from both sides of its
     pairs. Word frequencies come from the vectors' own counts or, without counts, from the same sentences.
     """
-    started = time.perf_counter()
     settings = dict(readouts) if isinstance(readouts, Mapping) else READOUTS | OF_ATTENTION
     attends = getattr(vectors, "attention", None) is not None
     names = list(readouts or (settings if attends else READOUTS))
@@ -111,9 +109,8 @@ def evaluate(
             ]
         )
     report = Report(
-        task="sts",
-        dataset=data.name,
-        metrics={},
+        "sts",
+        data.name,
         n=len(gold),
         coverage=sum(map(bool, tokens)) / max(len(tokens), 1),
         coverage_of="tokens",
@@ -148,7 +145,6 @@ def evaluate(
         report.notes.append(f"{report.details['unscored_pairs']} pairs without a score were left out")
     if empty := sum(pairs.empty for pairs in data.sets):
         report.notes.append(f"{empty:,} pairs with a sentence without a word were left out")
-    report.seconds = time.perf_counter() - started
     return report
 
 

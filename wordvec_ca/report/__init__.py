@@ -4,11 +4,10 @@ Input: a model directory, or vectors. Output: a report in HTML on the run, the v
 and an explorer, a map of the words with their neighbours, for browsers and notebooks.
 """
 
+from wordvec_ca.report.charts import projection_chart, trajectories
 from wordvec_ca.report.explorer import Explorer, UnfaithfulMapError, explore, read_classes
 from wordvec_ca.report.page import render
-from wordvec_ca.report.projections import projection_chart
 from wordvec_ca.report.single_file import json_markup, scripted_page
-from wordvec_ca.report.trajectory_charts import trajectories
 from wordvec_ca.report.wording import visible
 
 __all__ = [

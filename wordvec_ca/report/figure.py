@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from wordvec_ca.report.svg import Series, chart
+from wordvec_ca.report.charts import Series, chart
 
 
 class Figure(NamedTuple):
@@ -28,5 +28,5 @@ class Figure(NamedTuple):
 def chart_figure(
     title: str, caption: str, series: Sequence[Series], x_label: str, y_label: str, **axes: Any
 ) -> Figure:
-    """Return a chart as a figure; the parameters are those of :func:`wordvec_ca.report.svg.chart`."""
+    """Return a chart as a figure; the parameters are those of :func:`wordvec_ca.report.charts.chart`."""
     return Figure(title, caption, Markup(chart(title, caption, series, x_label, y_label, **axes)))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.models import History, TrainConfig
+from wordvec_ca.report.charts import Series, short
 from wordvec_ca.report.figure import Figure, chart_figure
-from wordvec_ca.report.svg import Series, short
 from wordvec_ca.report.wording import finite_numbers, shown
 from wordvec_ca.specs.quantities import duration
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.models import TrainConfig
+from wordvec_ca.report.charts import Series
 from wordvec_ca.report.figure import Figure, chart_figure
-from wordvec_ca.report.svg import Series
 from wordvec_ca.vectors import KeyedVectors
 
 MOST_FREQUENT = 45

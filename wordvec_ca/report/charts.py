@@ -1,20 +1,33 @@
-"""Charts as SVG for a page: lines, points and heat maps.
+"""Charts as SVG, for a page or as pictures of their own: lines, points, heat maps, words on an axis.
 
-The style sheet of the page has the colours of the classes ``axis``, ``grid``, ``mark0``, ``mark1``, ``dot0``,
-``dot1``, ``more``, ``less`` and ``empty``, so a chart fits light, dark and printed pages. Every chart has a
-title and a description for screen readers.
+The style sheet of the page, or ``STYLE`` in a picture, has the colours of the classes ``axis``, ``grid``,
+``mark0``, ``mark1``, ``dot0``, ``dot1``, ``band0``, ``more``, ``less`` and ``empty``, so a chart fits light,
+dark and printed pages. Every chart has a title and a description for screen readers.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Protocol
+
+from wordvec_ca.showable import showable_name
 
 WIDTH, HEIGHT = 440, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 14, 40
 """Size and margins of a chart, in units of which the letters of a label are 12 high."""
+
+ACROSS = 3
+"""Number of charts side by side in a picture."""
+
+STYLE = """svg{background:#fff;font:12px sans-serif}path{fill:none}.mark0{stroke:#4477aa;stroke-width:2}
+.mark1{stroke:#999;stroke-dasharray:4 3}.dot0{fill:#4477aa}.dot1{fill:#999}.grid{stroke:#ddd}
+.band0{fill:#4477aa;fill-opacity:.2}.axis{stroke:#444}.middle{text-anchor:middle}.end{text-anchor:end}
+.word{font:bold 15px sans-serif}"""
+"""Style sheet of a picture outside a page."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +42,16 @@ class Series:
         Coordinates of the points; nan leaves a gap.
     dots : bool
         Draw the points as dots instead of a line.
+    low, high : sequence of float
+        Limits of a band around the line; nan where there is none.
     """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     dots: bool = False
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -118,8 +135,9 @@ def chart(
     y_log: bool = False,
     zero: bool = False,
     x_whole: bool = False,
+    y_span: tuple[float, float] | None = None,
 ) -> str:
-    """Return a chart of lines and points."""
+    """Return a chart of lines and points; ``y_span`` gives several charts one scale."""
     shown = [_finite(one, x_log, y_log) for one in series]
     xs = [x for points in shown for piece in points for x, _ in piece]
     ys = [y for points in shown for piece in points for _, y in piece]
@@ -127,9 +145,14 @@ def chart(
         return ""
     x_low, x_high = (min(xs), max(xs)) if min(xs) < max(xs) else _span(xs, x_log, False)
     across = Scale(x_low, x_high, LEFT, WIDTH - RIGHT, x_log, x_whole)
-    up = Scale(*_span(ys, y_log, zero), HEIGHT - BOTTOM, TOP, y_log)
+    up = Scale(*(y_span or _span(ys, y_log, zero)), HEIGHT - BOTTOM, TOP, y_log)
     parts = [_axes(across, up, x_label, y_label)]
     for number, (one, pieces) in enumerate(zip(series, shown, strict=True)):
+        edges = [(x, low, high) for x, low, high in zip(one.x, one.low, one.high, strict=False) if low == low]
+        if edges:
+            edge = [(x, high) for x, _, high in edges] + [(x, low) for x, low, _ in reversed(edges)]
+            points = " ".join(f"{across.place(x):.1f},{up.place(y):.1f}" for x, y in edge)
+            parts.append(f'<polygon class="band{number}" points="{points}"/>')
         for piece in pieces:
             places = [(across.place(x), up.place(y)) for x, y in piece]
             if one.dots or len(places) == 1:
@@ -241,3 +264,95 @@ def _svg(title: str, description: str, width: float, height: float, content: str
         f'<svg role="img" viewBox="0 0 {width:g} {height:g}" style="max-width:{1.5 * width:g}px">'
         f"<title>{escape(title)}</title><desc>{escape(description)}</desc>{content}</svg>"
     )
+
+
+def _picture(width: float, height: float, heading: str, content: str) -> str:
+    """Return a file of its own, with the style sheet."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" width="{width}" '
+        f'height="{height:.0f}" role="img"><title>{escape(heading)}</title><style>{STYLE}</style>'
+        f'<text class="word" x="12" y="18">{escape(heading)}</text>{content}</svg>\n'
+    )
+
+
+def _panels(heading: str, charts: Sequence[tuple[str, str]]) -> str:
+    """Return a picture of charts side by side, each below its word."""
+    head, height, parts = 26, HEIGHT + 24, []
+    for number, (word, drawn) in enumerate(charts):
+        x, y = WIDTH * (number % ACROSS), head + height * (number // ACROSS)
+        parts.append(f'<text class="word" x="{x + LEFT}" y="{y + 20}">{escape(word)}</text>')
+        place = f'<svg x="{x}" y="{y + 24}" width="{WIDTH}" height="{HEIGHT}" '
+        parts.append(drawn.replace("<svg ", place, 1))
+    width = WIDTH * min(ACROSS, max(1, len(charts)))
+    return _picture(width, head + height * max(1, math.ceil(len(charts) / ACROSS)), heading, "".join(parts))
+
+
+def trajectories(words: Sequence[tuple[str, Sequence[float], Sequence[float]]], texts: Sequence[str]) -> str:
+    """Return a picture of how far words moved from the first text."""
+    first, *later = map(showable_name, texts)
+    charts = []
+    for word, moved, band in words:
+        places = [float(place + 1) for place in range(len(moved) + 1)]
+        series = [Series("distance", places, [0.0, *moved])]
+        if len(band):
+            series.append(Series("95 % by chance", places[1:], list(band)))
+        about = f"Distance of {word} from {first} in {', '.join(later)}"
+        labels = ("text", "distance from the first")
+        charts.append((word, chart(word, about, series, *labels, zero=True, x_whole=True)))
+    return _panels(" → ".join((first, *later)), charts)
+
+
+class Placed(Protocol):
+    """The values that are drawn for a word; see `associations.Projection`."""
+
+    word: str
+    value: float
+    low: float
+    high: float
+
+
+def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -> str:
+    """Return a picture of words on an axis between two poles: lines for one model, curves for several."""
+    title = getattr(models[0], "poles", "axis") if models else "axis"
+    poles = getattr(models[0], "ends", ("", "")) if models else ("", "")
+    ends = [end for model in models for one in model for end in (one.low, one.value, one.high) if end == end]
+    end = max(map(abs, ends), default=0.0) or 1.0
+    if len(models) == 1:
+        return _lines(models[0], title, poles, end)
+    places = [{one.word: one for one in model} for model in models]
+    charts = []
+    for word in dict.fromkeys(one.word for model in models for one in model):
+        known = [(float(m + 1), of_model[word]) for m, of_model in enumerate(places) if word in of_model]
+        curve = Series(
+            word,
+            [x for x, _ in known],
+            [one.value for _, one in known],
+            low=[one.low for _, one in known],
+            high=[one.high for _, one in known],
+        )
+        about = f"{word} between {poles[0]} and {poles[1]}; band: 90 %"
+        labels = ("model", f"{poles[0]} to {poles[1]}")
+        charts.append((word, chart(word, about, [curve], *labels, x_whole=True, y_span=(-end, end))))
+    shown = [os.path.basename(os.path.normpath(showable_name(name))) for name in names]
+    return _panels(f"{title}: {' → '.join(shown)}", charts)
+
+
+def _lines(words: Sequence[Placed], title: str, poles: tuple[str, str], end: float) -> str:
+    row, left, head = 22, 160, 46
+    width, height = left + 490, head + row * len(words) + 16
+    across = Scale(-1.08 * end, 1.08 * end, left, left + 460)
+    parts = [f'<path class="grid" d="M{across.place(0):.1f} {head - 8}V{height - 14}"/>']
+    for value, anchor, pole in ((-end, "start", poles[0]), (0.0, "middle", ""), (end, "end", poles[1])):
+        x = across.place(value)
+        parts.append(
+            f'<text x="{x:.1f}" y="{head - 14}" text-anchor="{anchor}">{value:+.2f} '
+            f"<tspan>{escape(pole)}</tspan></text>"
+        )
+    for number, one in enumerate(words):
+        y = head + row * (number + 0.5)
+        parts.append(f'<text class="end" x="{left - 10}" y="{y + 4:.1f}">{escape(one.word)}</text>')
+        if one.low == one.low:
+            ends = f"M{across.place(one.low):.1f} {y:.1f}H{across.place(one.high):.1f}"
+            parts.append(f'<path class="mark0" d="{ends}"/>')
+        parts.append(f'<circle class="dot0" cx="{across.place(one.value):.1f}" cy="{y:.1f}" r="4"/>')
+    return _picture(width, height, title, "".join(parts))
