@@ -124,7 +124,10 @@ class Report:
 
     @classmethod
     def over(cls, task: str, dataset: str, covered: np.ndarray, what: str, **fields: Any) -> Report:
-        """Return a report without metrics on items of which some are covered, with a note on the others."""
+        """Return a report, still without metrics, on the items that are covered, with a note on the others.
+
+        The other arguments are fields; ``what`` is ``coverage_of``.
+        """
         n = int(covered.sum())
         report = cls(task, dataset, n=n, coverage=float(covered.mean()), coverage_of=what, **fields)
         report.details[f"oov_{what}"] = len(covered) - n
