@@ -67,7 +67,7 @@ def test_p_is_right_where_lines_have_copies(copied: float, times: int, sizes: tu
     drawn += drawn[: int(copied * len(drawn))] * (times - 1)
     shares = np.cumsum(sizes)[:-1] / sum(sizes)
     small = []
-    for _ in range(2):
+    for _ in range(4):
         lines = [drawn[i] for i in rng.permutation(len(drawn))]
         labels = np.searchsorted(shares, np.arange(len(lines)) / len(lines), side="right")
         tokens = np.array([word for line in lines for word in [*line, -1]], np.int32)
