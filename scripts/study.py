@@ -95,10 +95,11 @@ def say(line: str) -> None:
 
 def lines_of(corpus: str | Path, count: int | None = None, first: int = 0) -> Iterator[str]:
     """Yield a number of lines of a text, which may be compressed, from the line ``first`` on."""
-    from xopen import xopen
+    from wordvec_ca.files import open_by_content
 
-    with xopen(corpus, "rt", encoding="utf-8") as source:
-        yield from itertools.islice(source, first, None if count is None else first + count)
+    with open_by_content(corpus) as source:
+        lines = itertools.islice(source, first, None if count is None else first + count)
+        yield from (line.decode("utf-8") for line in lines)
 
 
 def tokens_of(corpus: str | Path, words: float = math.inf) -> Iterator[list[str]]:

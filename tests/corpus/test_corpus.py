@@ -38,7 +38,7 @@ from wordvec_ca.corpus.encode import count_corpus, encode_corpus, stream_corpus,
 from wordvec_ca.corpus.stream import TokenStream
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import bzip2 as bzip2_blocks
+from wordvec_ca.files import compression
 from wordvec_ca.text import json_lines
 from wordvec_ca.text.blocks import cut_into_blocks
 from wordvec_ca.text.sources import find_files
@@ -276,7 +276,7 @@ def test_compression_is_recognised_by_content(tmp_path: Path, kind: str) -> None
 
 @pytest.mark.parametrize("kind", PACKED)
 def test_truncated_and_damaged(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)  # so that threads read small files too
+    monkeypatch.setattr(compression, "_SMALLEST_BZIP2", 0)  # so that threads read small files too
     rng = np.random.default_rng(0)
     data = " ".join(map(str, rng.integers(0, 1 << 40, 60_000))).encode()
     packed = PACK[kind](data)
@@ -299,7 +299,7 @@ def test_truncated_and_damaged(tmp_path: Path, kind: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("workers", [1, 3])
 def test_bzip2_in_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     pytest.importorskip("rapidgzip")
-    monkeypatch.setattr(bzip2_blocks, "SMALLEST", 0)
+    monkeypatch.setattr(compression, "_SMALLEST_BZIP2", 0)
     texts = [" ".join(map(str, range(start, start + 100_000))).encode() + b"\n" for start in (0, 7, 10**6)]
     path = tmp_path / "corpus"
     # At zero bytes between two parts the threads stop reading; the rest must not be lost.
@@ -723,7 +723,7 @@ def test_words_that_do_not_fit_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_count: int, max_final_vocab: int | None
 ) -> None:
     """Vocabulary, ids and statistics are the same, from several workers that each spill several times."""
-    monkeypatch.setattr(reader_module, "_READ_PLAIN", 5000)
+    monkeypatch.setattr(compression, "_READ_PLAIN", 5000)
     rng = np.random.default_rng(0)
     numbers = (rng.random(60_000) ** 3 * 30_000).astype(int).tolist()
     words = [f"{a}\\{a % 7}" if a % 3 else f"é{a}" for a in numbers]
@@ -772,7 +772,7 @@ def test_words_that_do_not_fit_into_memory(
 def test_spilled_words_that_are_all_rare_or_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "corpus"
     path.write_text(" ".join(map(str, range(50_000))))
-    monkeypatch.setattr(reader_module, "_READ_PLAIN", 5000)
+    monkeypatch.setattr(compression, "_READ_PLAIN", 5000)
     monkeypatch.setattr(reading_module, "memory_for_types", lambda: 300_000)
     for function in (count_corpus, lambda path, options: write_vocabulary(path, tmp_path / "out", options)):
         with pytest.raises(DataError, match=r"50,000 tokens of 50,000 types"):

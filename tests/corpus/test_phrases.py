@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import wordvec_ca.corpus.collocations as collocations_module
 import wordvec_ca.text.blocks as blocks_module
-import wordvec_ca.text.reader as reader_module
 from wordvec_ca.cli import main
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.corpus.collocations import find_phrases, save_phrases
@@ -24,6 +23,7 @@ from wordvec_ca.corpus.encode import count_corpus, encode_corpus, stream_corpus
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
+from wordvec_ca.files import compression
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.runs.run import train
 
@@ -90,7 +90,7 @@ def test_joined_as_a_slow_reading_does(
 
 @pytest.mark.parametrize("block_bytes", [10, 1 << 20])
 def test_a_long_line_is_joined_as_any_other(monkeypatch: pytest.MonkeyPatch, block_bytes: int) -> None:
-    monkeypatch.setattr(reader_module, "_READ_PLAIN", 100)
+    monkeypatch.setattr(compression, "_READ_PLAIN", 100)
     text = "x\n" + "new york " * 5000 + "\nend\n"
     vocab, stats = count_corpus(
         io.BytesIO(text.encode()),

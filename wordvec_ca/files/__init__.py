@@ -7,7 +7,6 @@ not depend on word vectors.
 """
 
 from wordvec_ca.files.atomic import atomic_file, save_json, still_named, take_lock, withdraw, write_errors
-from wordvec_ca.files.bzip2 import bzip2_pieces
 from wordvec_ca.files.checksums import (
     CHECKSUMS,
     changed_files,
@@ -17,6 +16,8 @@ from wordvec_ca.files.checksums import (
     write_checksums,
 )
 from wordvec_ca.files.compression import (
+    Content,
+    PieceStream,
     compress_by_suffix,
     compression_of,
     compression_suffix,
@@ -33,6 +34,7 @@ from wordvec_ca.files.folders import (
     replacing,
     replacing_files,
 )
+from wordvec_ca.files.kinds import KINDS, Kind, kind_of
 from wordvec_ca.files.lines import split_lines, whole_lines
 from wordvec_ca.files.notebook_table import Bar, Curve, Shade, content_words, html_table
 from wordvec_ca.files.npy import (
@@ -48,22 +50,24 @@ from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_who
 from wordvec_ca.files.pipes import check_readable_again, is_read_once
 from wordvec_ca.files.remote import absolute_name, file_system, is_transient, is_url, patiently, seconds_away
 from wordvec_ca.files.scratch import scratch_array
-from wordvec_ca.files.signatures import signature_of
 from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.storage import Storage
 from wordvec_ca.files.word_counts import parse_words, read_words
 
 __all__ = [
     "CHECKSUMS",
+    "KINDS",
     "Bar",
+    "Content",
     "Curve",
+    "Kind",
     "OpenedArray",
     "OpenedFile",
+    "PieceStream",
     "Shade",
     "Storage",
     "absolute_name",
     "atomic_file",
-    "bzip2_pieces",
     "changed_files",
     "check_file",
     "check_files",
@@ -84,6 +88,7 @@ __all__ = [
     "is_transient",
     "is_url",
     "json_text",
+    "kind_of",
     "map_npy",
     "nearest_existing",
     "nearest_name",
@@ -101,7 +106,6 @@ __all__ = [
     "save_npy",
     "scratch_array",
     "seconds_away",
-    "signature_of",
     "split_lines",
     "still_named",
     "take_lock",

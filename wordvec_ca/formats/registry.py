@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError, Option, known_names
-from wordvec_ca.files import compression_suffix, open_by_content, signature_of
+from wordvec_ca.files import compression_suffix, kind_of, open_by_content
 from wordvec_ca.formats.csv_table import is_csv_table
 from wordvec_ca.formats.zip_archive import unpacked
 from wordvec_ca.specs.formats import (
@@ -77,9 +77,12 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     for one in FORMATS:
         if one.magic and head.startswith(one.magic):
             return one.name
-    signature = signature_of(head)
-    if signature is not None and signature.as_vectors:
-        raise DataError(f"{place} is {signature.what}; {signature.as_vectors}")
+    kind = kind_of(head)
+    if kind is not None and kind.as_vectors:
+        raise DataError(f"{place} is {kind.name}; {kind.as_vectors}")
+    if kind is not None and kind.encoding:
+        code = kind.encoding.upper()
+        raise DataError(f"{place} is in {code}; convert it: iconv -f {code} -t UTF-8 < OLD > NEW")
     text_format.check_line_ends(head, str(place))
     first, _, rest = head.partition(b"\n")
     sizes = text_format.parse_header(first)
@@ -107,8 +110,6 @@ def detect_format(path: str | os.PathLike[str]) -> str:
             f"{place} has a word and one number in line 1, which looks like counts rather than vectors; if "
             "these are vectors of size 1, say so with format='glove' (cawv export --from glove)"
         )
-    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{place} is in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 < OLD > NEW")
     raise DataError(
         f"{place}: not vectors in any known format: the first line is {show_word(first[:200])}. Expected a "
         "header 'n_words vector_size' (word2vec), a word and numbers (GloVe), a gensim or safetensors file, "

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Collection
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import compression_of, open_by_content, signature_of
+from wordvec_ca.files import kind_of, open_by_content
 from wordvec_ca.specs.model_files import ModelFile
 
 OURS = ({ModelFile.VECTORS}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
@@ -34,23 +34,12 @@ def is_no_text(path: str) -> bool:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return True  # a pipe or a device would be read for ever
-        with open(path, "rb") as file:
-            head = file.read(HEAD)
-    except OSError:
-        return False
-    if compression_of(path) is not None:
-        head = _decompressed_head(path)
-    signature = signature_of(head)
-    return b"\0" in head if signature is None else not signature.is_text
-
-
-def _decompressed_head(path: str) -> bytes:
-    """Return the beginning of the content of a compressed file; empty if it is damaged."""
-    try:
         with open_by_content(path) as stream:
-            return stream.read(HEAD)
+            head = stream.read(HEAD)
     except (DataError, OSError, ImportError):
-        return b""
+        return False
+    kind = kind_of(head)
+    return b"\0" in head if kind is None else not kind.is_text
 
 
 def without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:

@@ -31,11 +31,6 @@ _BYTES_OF_A_WORD = 64
 _BUFFER = 1 << 20
 
 
-def is_table(head: bytes) -> bool:
-    """Return whether the beginning of a file is that of a Parquet table or of Arrow data."""
-    return head.startswith((PARQUET, ARROW_FILE, ARROW_STREAM))
-
-
 def column_texts(
     stream: IO[bytes],
     head: bytes,

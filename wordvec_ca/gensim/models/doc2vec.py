@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 import os
 from collections import namedtuple
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from xopen import xopen
 
 from wordvec_ca.corpus import DocumentTags, ScannedDocuments, scan_documents
 from wordvec_ca.gensim.models import stored
 from wordvec_ca.gensim.models.fitting import Corpus, PublicRows, loop_of
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
+from wordvec_ca.gensim.models.sentences import lines_of, tagged_brown
 from wordvec_ca.gensim.models.trim_rules import TrimRule
 from wordvec_ca.gensim.models.word2vec import FAST_VERSION, OnClassOnly, Word2Vec
 from wordvec_ca.training import MEASURED_DOCUMENTS, Inference, known_rows
@@ -65,17 +64,8 @@ class TaggedLineDocument:
         self.source = source
 
     def __iter__(self) -> Iterator[TaggedDocument]:
-        if hasattr(self.source, "seek"):
-            self.source.seek(0)
-            yield from self._documents(self.source)
-            return
-        with cast(Any, xopen(self.source, "rb")) as file:
-            yield from self._documents(file)
-
-    def _documents(self, file: Iterable[Any]) -> Iterator[TaggedDocument]:
-        for number, line in enumerate(file):
-            words = (line.decode("utf-8") if isinstance(line, bytes) else line).split()
-            yield TaggedDocument(words, [number])
+        for number, line in enumerate(lines_of(self.source)):
+            yield TaggedDocument(line.split(), [number])
 
 
 class TaggedBrownCorpus:
@@ -91,15 +81,8 @@ class TaggedBrownCorpus:
         self.dirname = dirname
 
     def __iter__(self) -> Iterator[TaggedDocument]:
-        for name in os.listdir(self.dirname):
-            path = Path(self.dirname) / name
-            if not path.is_file():
-                continue
-            for number, line in enumerate(path.read_text("utf-8").splitlines()):
-                pairs = [token.split("/") for token in line.split() if token.count("/") == 1]
-                words = [f"{word.lower()}/{tag[:2]}" for word, tag in pairs if tag[:2].isalpha()]
-                if words:
-                    yield TaggedDocument(words, [f"{os.path.join(self.dirname, name)}_SENT_{number}"])
+        for path, number, words in tagged_brown(self.dirname):
+            yield TaggedDocument(words, [f"{os.path.join(self.dirname, path.name)}_SENT_{number}"])
 
 
 OUTPUTS = "syn1neg", "syn1"

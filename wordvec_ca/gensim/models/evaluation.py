@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from xopen import xopen
 
 from wordvec_ca.gensim.models.neighbours import Neighbours
+from wordvec_ca.gensim.models.sentences import lines_of
 from wordvec_ca.vectors import Directions, highest
 
 logger = logging.getLogger(__name__)
@@ -56,8 +57,8 @@ class Evaluated(Neighbours):
             spelled = [key.upper() for key in spelled]
         sections: list[dict[str, Any]] = []
         unknown = asked = 0
-        with xopen(analogies, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
+        with closing(lines_of(analogies)) as lines:
+            for number, line in enumerate(lines, 1):
                 if line.startswith(": "):
                     sections.append({"section": line[2:].strip(), "correct": [], "incorrect": []})
                     continue
@@ -133,8 +134,8 @@ class Evaluated(Neighbours):
         """
         rows = self._rows_of(restrict_vocab, case_insensitive)
         gold, ours, unknown = [], [], 0
-        with xopen(pairs, "rt", encoding=encoding) as file:
-            for number, line in enumerate(file, 1):
+        with closing(lines_of(pairs, encoding)) as lines:
+            for number, line in enumerate(lines, 1):
                 if line.startswith("#") or not line.strip():
                     continue
                 try:

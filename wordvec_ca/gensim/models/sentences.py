@@ -6,14 +6,34 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
-from xopen import xopen
+from wordvec_ca.files import open_by_content
 
 MAX_WORDS_IN_BATCH = 10_000
 """Default for the largest number of tokens of a sentence."""
 
 READ_BYTES = 1 << 16
+
+
+def lines_of(source: Any, encoding: str = "utf-8") -> Iterator[str]:
+    """Yield the lines of a file, which may be compressed, or of an open one from its start."""
+    if isinstance(source, str | os.PathLike):
+        with open_by_content(source) as file:
+            yield from (line.decode(encoding) for line in file)
+        return
+    source.seek(0)
+    yield from (line.decode(encoding) if isinstance(line, bytes) else line for line in source)
+
+
+def tagged_brown(dirname: Any) -> Iterator[tuple[Path, int, list[str]]]:
+    """Yield the file, the number of the line and the words of each sentence of NLTK's Brown corpus."""
+    for path in sorted(file for file in Path(dirname).iterdir() if file.is_file()):
+        for number, line in enumerate(path.read_text("utf-8").splitlines()):
+            pairs = [token.split("/") for token in line.split() if token.count("/") == 1]
+            words = [f"{word.lower()}/{tag[:2]}" for word, tag in pairs if tag[:2].isalpha()]
+            if words:
+                yield path, number, words
 
 
 class LineSentence:
@@ -37,17 +57,8 @@ class LineSentence:
         self.source, self.max_sentence_length, self.limit = source, max_sentence_length, limit
 
     def __iter__(self) -> Iterator[list[str]]:
-        if isinstance(self.source, str | os.PathLike):
-            with cast(IO[bytes], xopen(self.source, "rb")) as file:
-                yield from self._sentences(file)
-        else:
-            self.source.seek(0)
-            yield from self._sentences(self.source)
-
-    def _sentences(self, file: Any) -> Iterator[list[str]]:
-        for line in islice(file, self.limit):
-            words = (line.decode("utf-8") if isinstance(line, bytes) else line).split()
-            yield from _parts(words, self.max_sentence_length)
+        for line in islice(lines_of(self.source), self.limit):
+            yield from _parts(line.split(), self.max_sentence_length)
 
     def files(self) -> list[str] | None:
         """Return the files that hold exactly these sentences, or None."""
@@ -111,7 +122,7 @@ class Text8Corpus:
     def __iter__(self) -> Iterator[list[str]]:
         words: list[str] = []
         rest = b""
-        with cast(IO[bytes], xopen(self.fname, "rb")) as file:
+        with open_by_content(self.fname) as file:
             while text := file.read(READ_BYTES):
                 text = rest + text
                 space = text.rfind(b" ") + 1
@@ -137,12 +148,8 @@ class BrownCorpus:
         self.dirname = dirname
 
     def __iter__(self) -> Iterator[list[str]]:
-        for path in sorted(file for file in Path(self.dirname).iterdir() if file.is_file()):
-            for line in path.read_text("utf-8").splitlines():
-                pairs = [token.split("/") for token in line.split() if token.count("/") == 1]
-                words = [f"{word.lower()}/{tag[:2]}" for word, tag in pairs if tag[:2].isalpha()]
-                if words:
-                    yield words
+        for _, _, words in tagged_brown(self.dirname):
+            yield words
 
 
 def _parts(words: list[str], longest: int) -> Iterator[list[str]]:

@@ -11,10 +11,9 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from xopen import xopen
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import atomic_file, compress_by_suffix, write_errors
+from wordvec_ca.files import atomic_file, compress_by_suffix, open_by_content, write_errors
 from wordvec_ca.formats import encode_words, read_binary, read_text
 from wordvec_ca.gensim.models.evaluation import Evaluated
 from wordvec_ca.tables import keep_first, warn_of_nonfinite
@@ -220,17 +219,17 @@ class Word2VecFormat(Evaluated):
 @contextmanager
 def _written(fname: Path, append: bool) -> Iterator[Any]:
     """Open a file for writing; unless it is appended to, an older file stays until all is written."""
-    if append:
-        with write_errors(fname), xopen(fname, "ab") as file:
-            yield file
-    else:
-        with write_errors(fname), atomic_file(fname) as plain, compress_by_suffix(plain, fname) as packed:
-            yield packed
+    with (
+        write_errors(fname),
+        open(fname, "ab") if append else atomic_file(fname) as plain,
+        compress_by_suffix(plain, fname) as packed,
+    ):
+        yield packed
 
 
 def _read_counts(fvocab: Path, unicode_errors: str) -> dict[str, int]:
     counts = {}
-    with xopen(fvocab, "rb") as file:
+    with open_by_content(fvocab) as file:
         for line in file:
             word, count = line.decode("utf-8", unicode_errors).split()
             counts[word] = int(count)
