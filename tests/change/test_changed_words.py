@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from wordvec_ca import DataError, KeyedVectors, TrainConfig, changes, changes_of_models
-from wordvec_ca.change import false_discovery_rate
+from wordvec_ca.change import false_discovery_rate, save_changes, saved_verdicts
 from wordvec_ca.report import trajectories
 
 CONFIG = TrainConfig(model="skipgram", vector_size=20, window=4, epochs=6, workers=1)
@@ -38,6 +39,45 @@ def test_words_that_change_places_are_found_and_others_are_not() -> None:
     assert len(found.table().splitlines()) == 1 + len(found.words) + len(found.undecided) + sum(
         map(len, found.only)
     )
+
+
+def test_names_are_left_out(tmp_path: Path) -> None:
+    """A name has a capital inside sentences; a word that begins them does not become one."""
+    rng = np.random.default_rng(7)
+
+    def told(seed: int) -> Path:
+        lines = []
+        for line in text(seed, 600):
+            words = line[: int(rng.integers(5, 10))]
+            words[0] = words[0].title()  # t1w2 begins a sentence as T1W2
+            lines.append(" ".join([*words[:3], "Smith", *words[3:], "."]))
+        path = tmp_path / f"{seed}.txt"
+        path.write_text("\n".join(lines))
+        return path
+
+    early, late = told(1), told(2)
+    all_words = {one.word for one in changes(early, late, config=CONFIG, permutations=20).words}
+    found = changes(early, late, config=CONFIG, permutations=20, leave_out_names=True)
+    assert all_words - {one.word for one in found.words} == {"smith"}
+
+
+def test_saved_models_have_the_verdicts_beside_them(tmp_path: Path) -> None:
+    swap = {"t0w0": "t1w0", "t1w0": "t0w0"}
+    later = [[swap.get(word, word) for word in line] for line in text(2)]
+    found = changes(text(1), later, config=CONFIG, permutations=50, repeats=1)
+    old, new = save_changes(found, ["a/1900.txt", "a/2000.txt.gz"], tmp_path / "saved")
+    assert (old.name, new.name) == ("1900.kv", "2000.kv")
+    assert set(swap) <= set(KeyedVectors.load(new).index_to_key)
+    verdicts = saved_verdicts(old, new)
+    assert verdicts == {one.word: one.changed for one in found.words}
+    assert {word for word, changed in verdicts.items() if changed} >= set(swap)
+    KeyedVectors.load(old).save(tmp_path / "other.kv")
+    assert saved_verdicts(old, tmp_path / "other.kv") is None
+
+
+def test_few_documents_are_named() -> None:
+    few = changes(text(1, 90), text(2, 95), config=CONFIG, permutations=20, repeats=1, least=2)
+    assert (few.documents, few.are_few) == ([90, 95], True)
 
 
 def test_p_is_uniform_where_nothing_changed() -> None:

@@ -66,6 +66,10 @@ def test_words_are_searched_sorted_and_opened(n_texts: int, permutations: int, t
         browser.open(page.as_uri())
         assert browser.evaluate("document.title").endswith("changed words")
         assert len(words()) == (3 if permutations else 100)
+        cards = browser.evaluate("[...document.querySelectorAll('.card')].map(e => e.textContent)")
+        assert len(cards) == (3 if permutations else 6)  # the answer first: words that changed
+        assert "… left of word </script> right" in cards[0]
+        assert "(empty)" not in cards[0]  # a sentence that begins with the word
         assert words()[:3] == WORDS[:3]
         browser.click(".word")
         text = browser.evaluate("document.querySelector('.detail')?.textContent ?? ''")

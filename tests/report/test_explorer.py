@@ -190,6 +190,11 @@ def test_classes_of_words(tmp_path: Path) -> None:
         read_classes(tmp_path / "c.tsv")
 
 
+def test_the_verdicts_of_a_comparison_are_shown() -> None:
+    page = explore(vectors(30), vectors(30, seed=2), method="pca", changed={"w3": True, "w4": False}).html
+    assert np.flatnonzero(array(page, "changed", "u1")).tolist() == [3]
+
+
 def test_a_table_for_embedding_atlas(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
     one, other = vectors(60), vectors(60, seed=2)

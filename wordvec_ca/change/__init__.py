@@ -7,6 +7,7 @@ and p-values, and a page that shows the table.
 from wordvec_ca.change.evidence import Example
 from wordvec_ca.change.page import changes_page
 from wordvec_ca.change.result import DECIDABLE, Changes, WordChange, changes_of_models
+from wordvec_ca.change.saved import save_changes, saved_verdicts
 from wordvec_ca.change.statistics import (
     false_discovery_rate,
     harmonic_mean_count,
@@ -27,4 +28,6 @@ __all__ = [
     "false_discovery_rate",
     "harmonic_mean_count",
     "p_values",
+    "save_changes",
+    "saved_verdicts",
 ]

@@ -79,7 +79,7 @@ def examples(
     flags = re.IGNORECASE if options.lowercase else 0
     any_of = re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))), flags)
     for number, text in enumerate(texts):
-        for source, line, content in _numbered_lines(text, options):
+        for source, line, content in numbered_lines(text, options):
             if isinstance(content, str):
                 if not any_of.search(content):
                     continue
@@ -141,7 +141,7 @@ def _chosen(
             )
 
 
-def _numbered_lines(text: Any, options: TextOptions) -> Iterator[tuple[str, int, Line]]:
+def numbered_lines(text: Any, options: TextOptions) -> Iterator[tuple[str, int, Line]]:
     """Yield source, number and content of each line of a text, as far as it can be read again."""
     fields, encoding = field_names(options.field), options.encoding
     if isinstance(text, Documents):

@@ -30,6 +30,9 @@ FUNCTION_WORD = 1e-3
 FALSE_DISCOVERIES = 0.05
 """Words are called changed up to this rate of false discoveries."""
 
+FEW_DOCUMENTS = 100
+"""With fewer documents in a text, a word must be in most of them, and change in most, to be called."""
+
 SHOWN = 8
 """Largest number of lost neighbours, and of gained neighbours, that are listed."""
 
@@ -125,12 +128,23 @@ class Changes:
         For each text the words that occur only in it, with their counts.
     permutations : int
         Number of permutations; 0 for models, which have no p-values.
+    documents : list of int
+        Number of documents of each text; empty for models.
+    models : list of KeyedVectors
+        The first model of each text; empty for models.
     """
 
     words: list[WordChange]
     undecided: list[tuple[str, tuple[int, ...]]]
     only: list[list[tuple[str, int]]]
     permutations: int
+    documents: list[int] = dataclasses.field(default_factory=list)
+    models: list[KeyedVectors] = dataclasses.field(default_factory=list, repr=False)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether so few documents were permuted that only large changes can be called."""
+        return bool(self.documents) and min(self.documents) < FEW_DOCUMENTS
 
     def to_frame(self) -> Any:
         """Return a pandas data frame of the words that were judged, with the fields of `WordChange`."""

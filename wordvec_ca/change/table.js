@@ -145,6 +145,10 @@ function judgedRow(row) {
   return made;
 }
 
+/** A word within the words around it, of which there may be none on one side. */
+const sentence = (left, word, right) =>
+  el("bdi", {}, left && `${shown(left, 200)} `, el("b", {}, shown(word, 60)), right && ` ${shown(right, 200)}`);
+
 /** All that is known of a word. */
 function detail(row) {
   const facts = about.texts.map((name, text) => [`count in ${name}`, judged.counts[row][text].toLocaleString("en")]);
@@ -164,7 +168,7 @@ function detail(row) {
     parts.push(
       el("p", { class: "example" },
         el("span", { class: "soft" }, `${shown(about.texts[text], 40)}, ${kind === "typical" ? "typical" : "most different"} (${shown(source, 60)}): `),
-        el("bdi", {}, `${shown(left, 200)} `, el("b", {}, shown(word, 60)), ` ${shown(right, 200)}`)),
+        sentence(left, word, right)),
     );
   const ranks = [judged.distance_rank[row], judged.turnover_rank[row]];
   if (isSure(row) && ranks.every((rank) => rank !== null && rank < 0.5))
@@ -176,6 +180,23 @@ function detail(row) {
   }
   return el("tr", { class: "detail" }, el("td", { colspan: 11 }, ...parts));
 }
+
+/** A word at the head of the page: from which words to which, and two sentences of each text. */
+function card(row) {
+  const names = (list) => list.slice(0, 5).map((other) => shown(words[other] ?? other, 30)).join(", ") || "–";
+  const sentences = about.texts.flatMap((name, text) =>
+    judged.examples[row].filter((example) => example[0] === text).slice(0, 2).map(([, , , left, word, right], i) =>
+      el("p", { class: "example" }, ...(i ? [] : [el("span", { class: "soft" }, `${shown(name, 40)}: `)]),
+        sentence(left, word, right))));
+  return el("article", { class: "card" }, el("h3", {}, el("bdi", {}, shown(words[row], 60))),
+    el("p", {}, el("span", { class: "soft" }, "from "), el("bdi", {}, names(judged.lost[row])),
+      el("span", { class: "soft" }, " to "), el("bdi", {}, names(judged.gained[row]))), ...sentences);
+}
+
+const CARDS = 6;
+const first = (tested ? kinds[0].rows : words.map((_, row) => row)).slice(0, CARDS);
+document.getElementById("first").hidden = !first.length;
+document.getElementById("cards").append(...first.map(card));
 
 kinds.forEach((one, i) => {
   const size = (one.rows ?? one.listed).length;

@@ -15,6 +15,7 @@ import numpy as np
 
 from wordvec_ca.change.contexts import RARITY, Contexts, Differences
 from wordvec_ca.change.evidence import examples
+from wordvec_ca.change.names import names
 from wordvec_ca.change.permutations import LabelPermutations, line_numbers
 from wordvec_ca.change.result import (
     DECIDABLE,
@@ -71,6 +72,7 @@ def changes(
     least: int = DECIDABLE,
     fit_epochs: bool | None = None,
     n_examples: int = WITH_EXAMPLES,
+    leave_out_names: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Changes:
     """Find the words that have changed between two or more texts, with p-values.
@@ -101,6 +103,8 @@ def changes(
         if the longest text has more than 3 million words. True by default if there is no ``config``.
     n_examples : int, default 200
         Look up example sentences for this number of first words of the result, by reading the texts again.
+    leave_out_names : bool, default False
+        Do not judge words that have a capital in most places inside sentences: in English they are names.
     progress : callable, optional
         Receives a line of text about each finished step.
 
@@ -131,6 +135,8 @@ def changes(
     slices = Slices(texts, resolved, least)
     if config is None if fit_epochs is None else fit_epochs:
         slices.fit_epochs()
+    if leave_out_names:
+        slices.leave_out_names()
     tell(slices.description)
     return slices.compared(permutations, repeats, tell, n_examples)
 
@@ -249,6 +255,13 @@ class Slices:
         epochs = min(USUAL.epochs, max(2, READ // int(self.counts.sum(axis=1).max())))
         self.config = dataclasses.replace(self.config, epochs=epochs)
 
+    def leave_out_names(self) -> None:
+        """Leave names out of the words that are judged."""
+        found = names(self._texts, self.config.text_options())
+        kept = [row for row in self.rows.tolist() if self.vocab.words[row] not in found]
+        self.description += f"; {len(self.rows) - len(kept):,} names are left out"
+        self.rows = np.array(kept, dtype=self.rows.dtype)
+
     @one_blas_thread
     def compared(
         self, permutations: int, repeats: int, tell: Callable[[str], None], n_examples: int = 0
@@ -262,9 +275,11 @@ class Slices:
         contexts = self.contexts(together)
         if not self.grouped:
             self._warn_of_dependent_lines(together)
+        of_texts = models[0]
         del models, turned
         differences = self._differences(contexts, permutations, tell)
-        return self._with_examples(self._judged(differences, apart, near), together, n_examples)
+        found = dataclasses.replace(self._judged(differences, apart, near), models=of_texts)
+        return self._with_examples(found, together, n_examples)
 
     def _with_examples(self, found: Changes, together: KeyedVectors, n_examples: int) -> Changes:
         """Add example sentences to the first words."""
@@ -300,7 +315,7 @@ class Slices:
                     done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
                     for job in done:
                         found[jobs[job]] = job.result()
-                        tell(f"models: {len(found)} of {len(chosen)}")
+                        tell(f"{len(found)} of {len(chosen)} models are trained")
             except BaseException:
                 self._stopping = True
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -463,4 +478,5 @@ class Slices:
             alone_here = (self.counts > 0).sum(axis=0) == 1
             rows = np.flatnonzero(alone_here & (self.counts[text] > 0)).tolist()
             only.append([(self.vocab.words[row], int(self.counts[text, row])) for row in rows])
-        return Changes(words, undecided, only, differences.gap.shape[1] - 1)
+        documents = np.bincount(self.labels[np.unique(self.groups, return_index=True)[1]]).tolist()
+        return Changes(words, undecided, only, differences.gap.shape[1] - 1, documents)

@@ -10,7 +10,7 @@ import click
 from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.options import option, threads_option
 from wordvec_ca.cli.output import say, write_outputs
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, check_svg
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, check_svg
 from wordvec_ca.cli.provenance import SUFFIX, provenance
 from wordvec_ca.cli.terminal import Column, show_styled, table
 from wordvec_ca.specs.model_files import ModelFile
@@ -36,6 +36,10 @@ from wordvec_ca.specs.model_files import ModelFile
               "lines:N, or the name of a field of records (with --field).  [default: each line]")  # fmt: skip
 @click.option("--least", type=click.IntRange(min=1), default=10, show_default=True,
               help="Words with fewer occurrences in any text are not judged.")  # fmt: skip
+@click.option("--leave-out-names", is_flag=True, help="Do not judge words with a capital in most places "
+              "inside sentences; not for German, where these are all nouns.")  # fmt: skip
+@click.option("--save-models", type=OUTPUT_FOLDER, metavar="DIR", help="Save a model of each text and the "
+              "table of changes, for axis and explore.")  # fmt: skip
 @option("model", default="skipgram")
 @option("vector_size", type=click.IntRange(min=2))
 @option("window", type=int, metavar=None, default=10, show_default=True, help="Context words on each side.")
@@ -60,6 +64,8 @@ def command(
     repeats: int,
     least: int,
     group_by: str | None,
+    leave_out_names: bool,
+    save_models: str | None,
     quiet: bool,
     epochs: int | None,
     **training: Any,
@@ -85,7 +91,7 @@ def command(
     words that moved farthest come first.
     """
     from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
-    from wordvec_ca.change import changes_page
+    from wordvec_ca.change import changes_page, save_changes
     from wordvec_ca.files import is_read_once
     from wordvec_ca.report import trajectories
 
@@ -95,6 +101,8 @@ def command(
         raise click.UsageError("a text is read twice: give files, not standard input or pipes")
     check_svg(plot)
     if _are_models(texts):
+        if save_models or leave_out_names:
+            raise click.UsageError("--save-models and --leave-out-names are for texts, not for models")
         found = changes_of_models(*map(KeyedVectors.load, texts), least=least)
     else:
         found = changes(
@@ -106,6 +114,7 @@ def command(
             permutations=permutations,
             repeats=repeats,
             least=least,
+            leave_out_names=leave_out_names,
             progress=None if quiet else say,
         )
     shown = found.words[:n_shown]
@@ -141,16 +150,23 @@ def command(
             f"{len(words):,} are only in {text}" for words, text in zip(found.only, texts, strict=True)
         )
     )
+    if found.are_few and not changed:
+        numbers = " and ".join(f"{n:,}" for n in found.documents)
+        say(f"{numbers} documents can show only large changes: smaller ones are possible.")
     drawn = [(one.word, one.trajectory, one.band) for one in shown]
-    write_outputs(
-        {
-            output: lambda: found.table() + "\n",
-            output and output + SUFFIX: provenance,
-            plot: lambda: trajectories(drawn, texts),
-            page: lambda: changes_page(found, texts),
-        },
-        overwrite=overwrite,
-    )
+    try:
+        write_outputs(
+            {
+                output: lambda: found.table() + "\n",
+                output and output + SUFFIX: provenance,
+                plot: lambda: trajectories(drawn, texts),
+                page: lambda: changes_page(found, texts),
+            },
+            overwrite=overwrite,
+        )
+    finally:  # the models need no table
+        if save_models is not None:
+            save_changes(found, texts, save_models, overwrite=overwrite)
 
 
 def _table(words: Sequence[Any], *, permuted: bool) -> str:

@@ -87,6 +87,7 @@ def command(
     MODEL and OTHER are model directories or files of vectors in any format that export writes. A .parquet has
     a row for each word: word, count, x, y, region and neighbors (ids and distances), for embedding-atlas.
     """
+    from wordvec_ca.change import saved_verdicts
     from wordvec_ca.formats import detect_format
     from wordvec_ca.report import explore, read_classes
 
@@ -105,6 +106,7 @@ def command(
             method=method,  # type: ignore[arg-type]  # one of the choices
             seed=seed,
             classes=None if colour_by is None else read_classes(colour_by),
+            changed=None if other is None else saved_verdicts(model, other),
             cache=not no_cache,
             vectors=form,
             tell=tell,

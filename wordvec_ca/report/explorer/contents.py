@@ -74,6 +74,7 @@ def gather(
     method: Method,
     seed: int,
     classes: Mapping[str, str] | None,
+    changed: Mapping[str, bool] | None,
     cache: bool,
     form: str | None,
     tell: Callable[[str], None] | None,
@@ -125,6 +126,8 @@ def gather(
     if len(maps) == 2:
         arrays["change"] = np.rint(255 * change(maps[0].graph, maps[1].graph)).astype(np.uint8)
         arrays["distance"] = distance_of_neighbourhoods(maps[0].graph, maps[1].graph, *spaces)
+        if changed is not None:
+            arrays["changed"] = np.array([changed.get(word, False) for word in found], np.uint8)
     kinds = sorted(set(classes.values())) if classes else []
     if classes:
         number_of = {kind: i for i, kind in enumerate(kinds)}

@@ -116,6 +116,7 @@ def explore(
     method: Method = "auto",
     seed: int = 1,
     classes: Mapping[str, str] | None = None,
+    changed: Mapping[str, bool] | None = None,
     cache: bool = True,
     vectors: str | None = None,
     tell: Callable[[str], None] | None = None,
@@ -142,6 +143,9 @@ def explore(
         The same seed gives the same map.
     classes : mapping of str to str, optional
         Classes of some words; the map can be coloured by them.
+    changed : mapping of str to bool, optional
+        For two models: whether each word has changed (`wordvec_ca.change.saved_verdicts`). Without it the
+        page shows which neighbours differ, which is also due to chance.
     cache : bool
         Keep the map for the next time in ``MODEL.cawv-maps``, next to ``model``, if that is a path.
     vectors : str, optional
@@ -170,6 +174,7 @@ def explore(
             method=method,
             seed=seed,
             classes=classes,
+            changed=changed,
             cache=cache,
             form=vectors,
             tell=tell,

@@ -283,7 +283,7 @@ class Panels {
   // ---- Differences
 
   showDifferences() {
-    const { change, about, models, order, words } = this.explorer;
+    const { change, changed, about, models, order, words } = this.explorer;
     const frequent = order.filter((row) => row < 5000 && /\p{L}/u.test(words[row]));
     const same = (row) => String(Math.round(NEAREST * (1 - change[row] / 255)));
     const nearest = ({ nearest, vectors }, row) => {
@@ -304,7 +304,9 @@ class Panels {
     return [
       el("p", {}, "Of the 20 nearest words of a word, ", el("b", {}, percent(mean)), " differ on average between ",
         el("bdi", {}, about.models[0].name), " and ", el("bdi", {}, about.models[1].name), ", among the ", counted(change.length, "word"), " of both."),
-      el("p", { id: "chance" }, "Two trainings of one text differ, too; this page cannot tell change from chance."),
+      el("p", { id: "chance" }, changed
+        ? `cawv change calls ${counted(changed.reduce((sum, one) => sum + one, 0), "word")} changed, at a false-discovery rate of 5 %: they come first.`
+        : "Two trainings of one text differ, too; this page cannot tell change from chance. cawv change TEXTS --save-models can."),
       el("dl", { id: "made" }, ...about.models.flatMap((model) => [el("dt", {}, el("bdi", {}, model.name)), el("dd", {}, madeOf(model))])),
       el("p", { class: "soft" }, "Of the 5,000 most frequent words: the nearest word in either model with its cosine, and how many of the 20 nearest are the same. ",
         "Among words with equally many neighbours in common, those whose cosines differ more come first."),

@@ -14,6 +14,7 @@ class Explorer {
     this.regionOf = this.about.models.map((_, i) => take(`region${i}`));
     this.counts = take("counts");
     this.change = take("change"); // the share of neighbours that differ, of 255
+    this.changed = take("changed"); // 1: cawv change calls the word changed
     this.order = this.change && this.byDifference(take("distance")); // rows, the most different first
     this.classes = take("classes");
     this.take = take;
@@ -59,7 +60,8 @@ class Explorer {
 
   /** Rows by how many neighbours differ; among equals, by how differently the models place the word among them. */
   byDifference(distance) {
-    const much = Float32Array.from(this.change, (share, row) => share + Math.min(0.999, distance[row] / 2));
+    const much = Float32Array.from(this.change, (share, row) =>
+      share + Math.min(0.999, distance[row] / 2) + (this.changed?.[row] ? 1000 : 0));
     return Uint32Array.from(much.keys()).sort((a, b) => much[b] - much[a]);
   }
 
