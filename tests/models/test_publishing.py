@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError, OptionError
+from wordvec_ca.errors import DataError, OptionError, OptionWarning
 from wordvec_ca.files import changed_files
 from wordvec_ca.models import EmbeddingModel, TrainConfig, publish
 from wordvec_ca.runs import continued_config, train
 from wordvec_ca.specs.models import VECTOR_FORMS
+from wordvec_ca.tables import fitted_ngrams
 from wordvec_ca.vectors import KeyedVectors
 
 KINDS: list[dict[str, Any]] = [
@@ -41,8 +42,9 @@ def trained(output: Path, **options: Any) -> EmbeddingModel:
 
 @pytest.mark.parametrize("kind", KINDS, ids=[" ".join(map(str, kind.values())) for kind in KINDS])
 def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
-    tmp_path: Path, kind: dict[str, Any]
+    tmp_path: Path, kind: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(fitted_ngrams, "LEAST_EXPLAINED", -9.0)  # of sixty words, n-grams tell nothing
     model = trained(tmp_path / "m", vectors="both", **kind)
     loaded = EmbeddingModel.load(tmp_path / "m")
     for name, array in model.learnt.items():
@@ -52,6 +54,8 @@ def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
     theirs = pytest.importorskip("gensim.models").KeyedVectors.load(str(tmp_path / "m" / "vectors.kv"))
     assert np.array_equal(theirs.vectors, model.vectors.vectors)
     for form in VECTOR_FORMS:
+        if form == "fitted" and kind.get("subwords"):
+            continue
         read = KeyedVectors.load(tmp_path / "m", vectors=form)
         made = loaded.publish(form)
         assert np.array_equal(read.vectors, made.vectors)
@@ -60,6 +64,10 @@ def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
         published = KeyedVectors.load(tmp_path / form)
         assert np.array_equal(published.vectors, made.vectors)
         assert not changed_files(tmp_path / form)
+        assert EmbeddingModel.load(tmp_path / form).form == form
+        if form == "fitted":
+            for vectors in (made, published, EmbeddingModel.load(tmp_path / form).vectors):
+                assert np.array_equal(vectors["cat31"], read["cat31"])
         if kind.get("subwords"):
             for vectors in (read, made, published):
                 assert vectors.similarity("cat31", "cat3") > vectors.similarity("cat31", "paw3")
@@ -124,6 +132,27 @@ def test_a_model_whose_record_lacks_the_form_is_refused(tmp_path: Path) -> None:
 def test_models_with_ngrams_publish_input_rows_unless_asked(tmp_path: Path) -> None:
     assert trained(tmp_path / "n", subwords=True).form == "input"
     assert trained(tmp_path / "b", subwords=True, vectors="both").form == "both"
+
+
+def test_ngrams_are_fitted_to_a_model_that_has_none_and_whose_spelling_tells_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.warns(OptionWarning, match="spelling"):  # what was trained is published as both
+        assert trained(tmp_path / "m", vectors="fitted").form == "both"
+    with pytest.raises(DataError, match="spelling"):
+        publish(tmp_path / "m", "fitted")
+    assert not changed_files(tmp_path / "m")
+    monkeypatch.setattr(fitted_ngrams, "LEAST_EXPLAINED", -9.0)
+    publish(tmp_path / "m", "fitted")
+    assert "cat31" in KeyedVectors.load(tmp_path / "m")
+    publish(tmp_path / "m", "both")
+    assert not (tmp_path / "m" / "ngrams.npy").exists()
+    trained(tmp_path / "n", subwords=True)
+    with pytest.raises(DataError, match="n-grams already"):
+        KeyedVectors.load(tmp_path / "n", vectors="fitted")
+    for options in ({"subwords": True}, {"resamples": 2}):
+        with pytest.raises(OptionError, match="fitted"):
+            TrainConfig(vectors="fitted", **options)
 
 
 def test_what_cannot_be_published_is_refused(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ Forms of a model directory:
 The parameters stay as they are, and so does what continues from them. Pages of cawv report and explore
 show the former vectors and are removed; an index of cawv index must be made again.
 
-For any vectors without n-grams, leave out --vectors: n-grams of words are fitted to the vectors and added to
+For any other vectors without n-grams, leave out --vectors: n-grams are fitted to the vectors and added to
 them, in seconds. This improves similarity and analogies, and gives unknown words a vector where the format of
 OUTPUT has n-grams (fastText's .bin). Names of items, whose spelling tells nothing, are refused.
 """

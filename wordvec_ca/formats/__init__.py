@@ -25,6 +25,7 @@ from wordvec_ca.formats.model_directory import (
     check_ngrams,
     form_of_directory,
     read_metadata,
+    read_ngrams,
 )
 from wordvec_ca.formats.precision import precision_loss
 from wordvec_ca.formats.product_codes import QuantisedRows
@@ -54,6 +55,7 @@ __all__ = [
     "read_fasttext_model",
     "read_gensim_state",
     "read_metadata",
+    "read_ngrams",
     "read_text",
     "read_trainable_fasttext",
     "read_vectors",

@@ -56,6 +56,8 @@ from wordvec_ca.files import (
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import VECTOR_FORMS, logit_columns, spec_of
 from wordvec_ca.tables import (
+    MAX_N,
+    MIN_N,
     RESAMPLE_FILES,
     FittedForm,
     Halves,
@@ -72,6 +74,7 @@ from wordvec_ca.tables import (
     map_of_inputs,
     output_weight,
     parts_of_record,
+    published_vectors,
 )
 
 MODEL_FORMAT = 1
@@ -108,30 +111,36 @@ def _read_model_directory(path: Path, form: str | None) -> VectorTable:
     )  # a repeated word is detected when the words are indexed
     published = form_of_record(metadata)
     is_published = form is None or form == published
+    ngrams = None
     if form is None or is_published:
         vectors = map_array(path / ModelFile.VECTORS)
     else:
-        vectors = _made(path, metadata, form)
+        vectors, ngrams = _made(path, metadata, form, words, counts)
         metadata = {**metadata, "config": {**metadata["config"], "vectors": form}}
     if len(words) != len(vectors):
         raise DataError(
             f"{path}: {ModelFile.VOCAB} has {len(words)} words but {ModelFile.VECTORS} has {len(vectors)} "
             "rows; the files are not of the same model"
         )
-    ngrams = _ngrams(path, metadata, words, vectors, is_published)
+    if ngrams is None:
+        ngrams = read_ngrams(path, metadata, words, vectors, is_published)
     return VectorTable(
         *(words, vectors, counts, metadata, ngrams, _attention(path, metadata, counts)),
         resamples=Resamples.load(path, *vectors.shape) if is_published else None,
     )
 
 
-def _made(path: Path, metadata: dict[str, Any], form: str) -> np.ndarray:
-    """Return vectors in another form than the published one."""
+def _made(
+    path: Path, metadata: dict[str, Any], form: str, words: list[str], counts: np.ndarray
+) -> tuple[np.ndarray, NgramVectors | None]:
+    """Return vectors in another form than the published one, and those of n-grams that are fitted to them."""
     check_form(form)  # checked before the matrices are opened, which may be damaged too
     if form == "input" and (path / ModelFile.INPUTS).is_file():
-        return map_array(path / ModelFile.INPUTS)
+        return map_array(path / ModelFile.INPUTS), None
     fitted, halves = form_of_directory(path, metadata, form)
-    return fitted.matrix(halves)
+    if form == "fitted" and metadata["config"].get("subwords"):
+        raise DataError(f"{path} has n-grams already, which were trained: with them, nothing is fitted")
+    return published_vectors(fitted, halves, words, counts)
 
 
 def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[FittedForm, Halves]:
@@ -239,17 +248,19 @@ def _parts(path: Path, config: dict[str, Any], n_slots: int) -> tuple[Part, ...]
     return parts
 
 
-def _ngrams(
-    path: Path, metadata: dict[str, Any], words: list[str], vectors: np.ndarray, is_published: bool
+def read_ngrams(
+    path: Path, metadata: dict[str, Any], words: list[str], vectors: np.ndarray, is_published: bool = True
 ) -> NgramVectors | None:
     """Return the vectors of n-grams, if the model has some; the index of their rows is read when it is
     needed.
     """
     n_words, form = len(words), form_of_record(metadata)
     config = metadata.get("config")
-    if not isinstance(config, dict) or not config.get("subwords"):
+    fitted = form == "fitted"
+    if not isinstance(config, dict) or not (config.get("subwords") or (fitted and is_published)):
         return None
     rows = map_array(path / ModelFile.NGRAM_ROWS)
+    n_own = 0 if fitted else n_words  # words that are made of trained n-grams have a row of their own, too
     vector_size = vectors.shape[1] if form == "input" else config.get("vector_size")
     if rows.shape[1] != vector_size:
         raise DataError(
@@ -257,17 +268,19 @@ def _ngrams(
             f"{vector_size}; the files are not of the same model"
         )
     options = [config.get(name) or 0 for name in ("min_n", "max_n", "buckets")]
+    if fitted:
+        options = [MIN_N, MAX_N, 0]
     if not all(type(number) is int and 0 <= number < 2**31 for number in options):
         raise DataError(
             f"{path}: min_n, max_n and buckets in {ModelFile.CONFIG} should be whole numbers: {options}"
         )
     names = OpenedFile(path / ModelFile.NGRAMS)
     check_file(path / ModelFile.NGRAMS)
-    check_ngrams(path, len(rows) - n_words)
+    check_ngrams(path, len(rows) - n_own)
     index = partial(read_index, path / ModelFile.NGRAMS, names, *options, n_rows=len(rows))
     outputs = path / ModelFile.OUTPUTS
-    ngrams = NgramVectors(index, rows, OpenedArray(outputs) if outputs.exists() else None)
-    if form == "input":
+    ngrams = NgramVectors(index, rows, OpenedArray(outputs) if outputs.exists() and not fitted else None)
+    if form == "input" or fitted:
         return ngrams
     if not is_published:
         made = map_of_inputs(_stored_halves(path, metadata).inputs, vectors)

@@ -67,6 +67,14 @@ class TrainConfig(TrainFields):
                 " there are no output rows of words: leave it out, or take ",
                 Option("vectors", "input"),
             )
+        if self.vectors == "fitted" and (self.subwords or self.resamples is not None):
+            raise OptionError(
+                Option("vectors"),
+                " is 'fitted', which fits n-grams to one model without them: leave it out with ",
+                Option("subwords"),
+                " and ",
+                Option("resamples"),
+            )
         if self.window == "all" and (self.spec.knows_places or self.parts or self.spec.documents):
             raise OptionError(
                 Option("window"),

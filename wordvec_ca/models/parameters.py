@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import math
 import os
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from wordvec_ca._version import __version__
 from wordvec_ca.corpus import DocumentTags, Vocab
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.files import (
     Curve,
     check_file,
@@ -29,13 +30,14 @@ from wordvec_ca.files import (
     write_checksums,
     write_npy_stream,
 )
-from wordvec_ca.formats import MODEL_FILES, MODEL_FORMAT, check_ngrams, write_gensim_index
+from wordvec_ca.formats import MODEL_FILES, MODEL_FORMAT, check_ngrams, read_ngrams, write_gensim_index
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, noise_mass, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record, read_tree
 from wordvec_ca.models.documents import Documents
 from wordvec_ca.models.history import History
 from wordvec_ca.models.paths import joined_paths, ordered_paths, tree_paths, word_paths
+from wordvec_ca.models.publishing import save_fitted
 from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.models.sizes import logits_of, parameter_shapes
 from wordvec_ca.models.subwords import Subwords
@@ -51,6 +53,7 @@ from wordvec_ca.tables import (
     logits_by_part,
     map_of_inputs,
     output_weight,
+    published_vectors,
 )
 from wordvec_ca.vectors import KeyedVectors
 
@@ -365,6 +368,8 @@ class EmbeddingModel:
         Input rows share memory with ``inputs``. Another form is read from the model directory or computed at
         the first use, and kept; `publish` computes it again.
         """
+        if self.form == "fitted":
+            self._check_spelling()
         words, counts, record = self.vocab.words, self.vocab.counts, self.full_record()
         ngrams = None
         if self.subwords is not None:
@@ -372,20 +377,28 @@ class EmbeddingModel:
         if self.form == "input":
             made = self.inputs[:, : self.config.vector_size]
         else:
-            made = self._published
-            ngrams = None if ngrams is None else ngrams.as_published(lambda: self._ngrams_published)
+            made, fitted = self._published
+            ngrams = fitted if ngrams is None else ngrams.as_published(lambda: self._ngrams_published)
         attention = self.word_attention if self.config.spec.attends else None
         return KeyedVectors(words, made, counts, record, ngrams, attention, self.resamples)
 
     @cached_property
-    def _published(self) -> np.ndarray:
-        """The published vectors, unless they are input rows."""
-        return self.fitted_form().matrix(self.halves)
+    def _published(self) -> tuple[np.ndarray, NgramVectors | None]:
+        """The published vectors, unless they are input rows, and the n-grams that are fitted to them."""
+        return published_vectors(self.fitted_form(), self.halves, self.vocab.words, self.vocab.counts)
+
+    def _check_spelling(self) -> None:
+        """Fit n-grams; if spelling tells nothing, publish `both`: what was trained must not be lost."""
+        try:
+            self._published  # noqa: B018 - computed, and kept
+        except DataError as error:
+            warnings.warn(OptionWarning(Option("vectors", "both"), f" are published: {error}"), stacklevel=3)
+            self.config = dataclasses.replace(self.config, vectors="both")
 
     @cached_property
     def _ngrams_published(self) -> np.ndarray:
         """The map from means of rows of n-grams to published vectors."""
-        return self._map_of_inputs(self._published)
+        return self._map_of_inputs(self._published[0])
 
     def _map_of_inputs(self, made: np.ndarray) -> np.ndarray:
         return map_of_inputs(self.inputs[:, : self.config.vector_size], made)
@@ -490,11 +503,14 @@ class EmbeddingModel:
             If the directory exists and ``overwrite`` is false, or cannot be written.
         """
         d, bands = self.config.vector_size, self.config.spec.bands(self.config.reach)
+        fitted_ngrams = self.vectors.ngrams if self.form == "fitted" else None  # may make the form another
         with replacing(Path(directory), overwrite=overwrite, files=MODEL_FILES, mark=mark) as folder:
             save_npy(
                 folder / (ModelFile.VECTORS if self.form == "input" else ModelFile.INPUTS), self.inputs[:, :d]
             )
-            if self.form != "input":
+            if fitted_ngrams is not None:
+                save_fitted(folder, *self._published)
+            elif self.form != "input":
                 fitted = self.fitted_form()
                 write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(self.halves), fitted.n_columns)
             for name, array in self.of_output.items():
@@ -518,7 +534,7 @@ class EmbeddingModel:
                 self.resamples.save(folder)
             if self.subwords is not None:
                 save_npy(folder / ModelFile.NGRAM_ROWS, self.subwords.rows[:, :d])
-                self.subwords.save_index(folder / ModelFile.NGRAMS)
+                self.subwords.index.save(folder / ModelFile.NGRAMS)
                 if self.form != "input":
                     save_npy(
                         folder / ModelFile.NGRAMS_PUBLISHED,
@@ -587,7 +603,8 @@ class EmbeddingModel:
                 model.word_logits[:, : words.shape[1]] = words
             model.slot_logits[0, : len(slots)] = slots
         if published is not None:
-            model._published = published
+            fitted = read_ngrams(folder, record, vocab.words, published) if form == "fitted" else None
+            model._published = published, fitted
         model.resamples = Resamples.load(folder, n, d)
         model.history = History.load(folder / ModelFile.HISTORY)
         fixed = {"format", "version", "config", "n_words", "raw_tokens", "raw_types"}

@@ -7,6 +7,9 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
+
+from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import (
     CHECKSUMS,
@@ -23,10 +26,11 @@ from wordvec_ca.formats import MODEL_FILES, add_gensim_index, form_of_directory
 from wordvec_ca.models.directory import read_config, read_record
 from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.tables import map_of_inputs
+from wordvec_ca.tables import NgramVectors, map_of_inputs, published_vectors
 
 OF_FORM = {
     *(ModelFile.VECTORS, ModelFile.INPUTS, ModelFile.INDEX, ModelFile.NGRAMS_PUBLISHED),
+    *(ModelFile.NGRAMS, ModelFile.NGRAM_ROWS),
     *(ModelFile.CONFIG, ModelFile.SETTINGS, ModelFile.REPORT_PAGE, ModelFile.WORDS_PAGE, CHECKSUMS),
 }
 """Files that depend on the form. HTML pages, which show the previous vectors, are removed."""
@@ -66,7 +70,8 @@ def publish(
         check_file(source / name)  # vectors of a damaged file must not get a new, valid checksum
     fitted, halves = form_of_directory(source, record, form)
     # Files that the new model shares with the old one; large unchanged files are neither written nor read.
-    same = {path.name: path.name for path in kept}
+    trained = (ModelFile.NGRAMS, ModelFile.NGRAM_ROWS) if config.subwords else ()  # others are fitted anew
+    same = {path.name: path.name for path in (*kept, *(source / name for name in trained))}
     same[ModelFile.VECTORS if form == "input" else ModelFile.INPUTS] = inputs
     whole = all((source / name).is_file() for name in (ModelFile.INDEX, ModelFile.VECTORS))
     if whole and fitted.n_columns == map_npy(source / ModelFile.VECTORS).shape[1]:
@@ -77,7 +82,11 @@ def publish(
     with replacing(target, overwrite=in_place or overwrite, files=MODEL_FILES) as folder:
         for new, former in same.items():
             _copy(source / former, folder / new, link=in_place)
-        if form != "input":
+        if form == "fitted":  # the regression needs all vectors at once, in memory
+            words = Vocab.load(source / ModelFile.VOCAB)
+            vectors, ngrams = published_vectors(fitted, halves, words.words, words.counts)
+            save_fitted(folder, vectors, ngrams)
+        elif form != "input":
             write_npy_stream(folder / ModelFile.VECTORS, fitted.blocks(halves), fitted.n_columns)
             if config.subwords:
                 linear_map = map_of_inputs(halves.inputs, map_npy(folder / ModelFile.VECTORS))
@@ -93,6 +102,14 @@ def publish(
         write_checksums(
             folder, known={name: known[former] for name, former in same.items() if former in known}
         )
+
+
+def save_fitted(folder: Path, vectors: np.ndarray, ngrams: NgramVectors | None) -> None:
+    """Write vectors to which n-grams are fitted, and the vectors of these."""
+    assert ngrams is not None
+    save_npy(folder / ModelFile.VECTORS, vectors)
+    save_npy(folder / ModelFile.NGRAM_ROWS, ngrams.rows)
+    ngrams.index.save(folder / ModelFile.NGRAMS)
 
 
 def _copy(source: Path, target: Path, *, link: bool) -> None:

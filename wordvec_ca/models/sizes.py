@@ -95,7 +95,11 @@ def n_parameters(config: ResolvedConfig, n_words: int) -> int:
 
 def saved_bytes(config: ResolvedConfig, n_words: int) -> int:
     """Estimate how many bytes the model directory takes."""
-    composed = 4 * n_words * config.vector_size + 100 * n_words if config.subwords else 0
+    composed = (
+        4 * n_words * config.vector_size + 100 * n_words
+        if config.subwords or config.vectors == "fitted"
+        else 0
+    )
     rounded = (config.resamples or 0) * _rounded_bytes(config, n_words)
     rounded += config.vector_size * 4 * n_words if config.vectors not in (None, "input") else 0
     return 4 * n_parameters(config, n_words) + 60 * n_words + composed + rounded  # words are stored twice

@@ -8,13 +8,11 @@ separate rows, but there are fewer rows to read and store.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca.files import escape_lines
 from wordvec_ca.kernels import aligned_zeros, load_ngram_loops, padded
 from wordvec_ca.tables import NgramIndex, ngrams_of, with_boundary_marks
 
@@ -124,23 +122,6 @@ class Subwords:
         for start in range(0, len(vectors), BLOCK_WORDS):
             stop = min(start + BLOCK_WORDS, len(vectors))
             self.compose(np.arange(start, stop, dtype=np.int32), vectors, before)
-
-    def save_index(self, path: Path) -> None:
-        """Write ``n-gram TAB row`` lines, escaped as in ``vocab.tsv``; with buckets, ``bucket TAB row``."""
-        rows = self.index.rows
-        order = np.argsort(rows, kind="stable")
-        if self.buckets:
-            assert self.index.keys is not None
-            names = [str(key) for key in self.index.keys[order].tolist()]
-        else:
-            grams = self._names()
-            names = [grams[i].decode("utf-8") for i in order.tolist()]
-        with open(path, "wb") as file:
-            for start in range(0, len(names), 65_536):
-                escaped = escape_lines(names[start : start + 65_536]).split("\n")
-                numbers = rows[order[start : start + 65_536]].tolist()
-                lines = (f"{name}\t{row}\n" for name, row in zip(escaped, numbers, strict=False))
-                file.write("".join(lines).encode("utf-8"))
 
     def _names(self) -> list[bytes]:
         """Return the n-grams, in the order of their keys."""

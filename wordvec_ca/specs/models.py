@@ -268,11 +268,12 @@ ATTENTION_KINDS = get_args(AttentionKind)
 """What attention logits can depend on: word and place, place alone, or word alone."""
 
 
-VectorForm = Literal["input", "output", "both"]
+VectorForm = Literal["input", "output", "both", "fitted"]
 VECTOR_FORMS: dict[str, str] = {
     "input": "input rows, as word2vec publishes",
     "output": "output rows less their mean",
     "both": "principal components of input and output rows, as many as vector_size",
+    "fitted": "both, and what n-grams that are fitted to it tell of each word; also for unknown words",
 }
 """Forms of a model's vectors, see `wordvec_ca.tables.published`: name -> description for people."""
 

@@ -324,8 +324,8 @@ class TrainFields(TextFields):
         "and evaluate on them after training.", usual="train on all", metavar="TIME|SHARE",
         goes_with="group_by", on_cluster=False, continued=None)
     vectors: VectorForm | None = _usual(None,  # noqa: RUF009
-        "Publish input rows, output rows less their mean, or principal components of both; cawv publish "
-        "changes it later.",
+        "Publish input rows, output rows less their mean, principal components of both, or these with "
+        "n-grams that are fitted to them; cawv publish changes it later.",
         usual="both; input with {subwords}, with {negative} 0 and for documents",
         resume="change alone")
     tag_field: str | None = _text(None,

@@ -6,6 +6,7 @@ and models of resampled text. Readers of formats return a `VectorTable`, and wri
 
 from wordvec_ca.tables.attention import attention_of_words, logits_by_part, mean_attention
 from wordvec_ca.tables.blas import one_blas_thread
+from wordvec_ca.tables.fitted_ngrams import MAX_N, MIN_N, published_vectors, with_fitted_ngrams
 from wordvec_ca.tables.ngrams import (
     END_OF_LINE,
     NgramIndex,
@@ -35,6 +36,8 @@ from wordvec_ca.tables.table import (
 __all__ = [
     "END_OF_LINE",
     "FITTED",
+    "MAX_N",
+    "MIN_N",
     "RESAMPLE_FILES",
     "CutOffError",
     "EightBit",
@@ -62,9 +65,11 @@ __all__ = [
     "output_weight",
     "parse_parts",
     "parts_of_record",
+    "published_vectors",
     "row_blocks",
     "show_word",
     "warn_of_nonfinite",
     "with_boundary_marks",
+    "with_fitted_ngrams",
     "written_parts",
 ]

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.files import in_memory
+from wordvec_ca.files import escape_lines, in_memory
 from wordvec_ca.kernels import ngram_keys, word_ngrams
 
 END_OF_LINE = "</s>"
@@ -51,6 +52,22 @@ class NgramIndex:
             return offsets, rows
         present = rows >= 0
         return np.append(0, np.cumsum(present))[offsets], rows[present]
+
+    def save(self, path: Path) -> None:
+        """Write ``n-gram TAB row`` lines, escaped as in ``vocab.tsv``; with buckets, ``bucket TAB row``."""
+        assert self.keys is not None
+        order = np.argsort(self.rows, kind="stable")
+        if self.names is None or self.buckets:
+            names = [str(key) for key in self.keys[order].tolist()]
+        else:
+            grams = self.names()
+            names = [grams[i].decode("utf-8") for i in order.tolist()]
+        with open(path, "wb") as file:
+            for start in range(0, len(names), 65_536):
+                escaped = escape_lines(names[start : start + 65_536]).split("\n")
+                numbers = self.rows[order[start : start + 65_536]].tolist()
+                lines = (f"{name}\t{row}\n" for name, row in zip(escaped, numbers, strict=False))
+                file.write("".join(lines).encode("utf-8"))
 
     def shared_with(self, other: NgramIndex) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of n-grams that another index contains too, and their rows in the other."""

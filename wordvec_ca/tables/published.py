@@ -6,6 +6,7 @@ form computes one vector from the two rows of a word::
     input    W
     output   O less its mean
     both     principal components of W and O side by side: as many as W has columns
+    fitted   both, to which `fitted_ngrams` adds what n-grams tell of each word
 
 Means and components are those of the most frequent words, whose rows have the least noise. All output rows
 share a large common vector, because negative sampling asks that most products of input and output rows are
@@ -121,6 +122,7 @@ class FittedForm:
     def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
         check_form(form)
         self.form = form
+        form = "both" if form == "fitted" else form  # n-grams are fitted to all rows together, afterwards
         self._columns = list(parts) or [slice(0, halves.inputs.shape[1])]
         self._parts = [_fitted(form, halves.columns(columns)) for columns in self._columns]
 
@@ -142,7 +144,7 @@ class FittedForm:
         """Return the form with the same components, but with the means of another model in the same space."""
         other = copy.copy(self)
         other._parts = [
-            part._replace(mean=_sums(self.form, halves.columns(columns))[0])
+            part._replace(mean=_sums(part.form, halves.columns(columns))[0])
             for part, columns in zip(self._parts, self._columns, strict=True)
         ]
         return other

@@ -17,9 +17,8 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, content_words, html_table
 from wordvec_ca.formats import encode_words, format_of_suffix, read_vectors, to_gensim, write_vectors
 from wordvec_ca.specs.formats import format_named
-from wordvec_ca.tables import FITTED, VectorTable, row_blocks, show_word
+from wordvec_ca.tables import VectorTable, row_blocks, show_word, with_fitted_ngrams
 from wordvec_ca.vectors.approximate import ApproximateNeighbours
-from wordvec_ca.vectors.fitted_ngrams import LEAST_EXPLAINED, WEIGHT, fit_ngrams
 from wordvec_ca.vectors.intervals import LEVEL, Neighbour, Neighbours, judged
 from wordvec_ca.vectors.lookup import NO_ATTENTION, Key, Lookup, NoAttentionError
 from wordvec_ca.vectors.neighbours import Directions, ScoredWords, cosine, unit
@@ -127,7 +126,7 @@ class KeyedVectors(Lookup):
             If a word repeats: raise an error, or keep its first vector and warn.
         oov : {'ngrams', 'refuse'}
             See the class; only for models with n-grams.
-        vectors : {'input', 'output', 'both'}, optional
+        vectors : {'input', 'output', 'both', 'fitted'}, optional
             For a model directory: the form of the vectors (``cawv train --vectors``); by default the
             published one. Other forms are computed in memory.
 
@@ -591,12 +590,12 @@ class KeyedVectors(Lookup):
                 stream.write(b"".join(b"%b %d\n" % pair for pair in pairs))
         self.save(fname, format="word2vec-binary" if binary else "word2vec" if write_header else "glove")
 
-    def with_fitted_ngrams(self, weight: float = WEIGHT) -> KeyedVectors:
+    def with_fitted_ngrams(self, weight: float = 0.5) -> KeyedVectors:
         """Return vectors to which is added what the n-grams of each word tell of it, without training.
 
         Vectors of character n-grams are fitted to the vectors by ridge regression. Words of similar spelling
         come nearer to each other, which improves similarity and analogies of any finished vectors; and words
-        without a row get a vector from their n-grams. See `wordvec_ca.vectors.fitted_ngrams`.
+        without a row get a vector from their n-grams. See `wordvec_ca.tables.fitted_ngrams`.
 
         Parameters
         ----------
@@ -616,24 +615,10 @@ class KeyedVectors(Lookup):
         """
         if self.ngrams is not None:
             raise DataError("these vectors have n-grams already: with them, nothing is fitted")
-        units = np.nan_to_num(self.get_normed_vectors().astype(np.float32, copy=False))
-        units -= units[:FITTED].mean(axis=0)
-        fit = fit_ngrams(self.index_to_key, units, self.counts)
-        if not fit.says_something:
-            raise DataError(
-                "the spelling of the words tells nothing of their vectors: n-grams explain "
-                f"{fit.explained:.3f} of the variance of held-out words, and {LEAST_EXPLAINED} is needed; "
-                "the vectors stay as they are"
-            )
-        record = {"weight": weight, "explained": round(fit.explained, 4)}
-        return KeyedVectors(
-            self.index_to_key,
-            fit.added_to(units, weight),
-            self.counts,
-            {**self.metadata, "fitted_ngrams": record},
-            fit.ngrams(weight),
-            self._read_attention,
-        )
+        made, ngrams, explained = with_fitted_ngrams(self.index_to_key, self.vectors, self.counts, weight)
+        record = {"weight": weight, "explained": round(explained, 4)}
+        metadata = {**self.metadata, "fitted_ngrams": record}
+        return KeyedVectors(self.index_to_key, made, self.counts, metadata, ngrams, self._read_attention)
 
     def to_gensim(self) -> Any:
         """Return a ``gensim.models.KeyedVectors`` that shares ``vectors``.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
-from wordvec_ca.tables import FittedForm, Halves, output_weight
+from wordvec_ca.tables import FittedForm, Halves, output_weight, published_vectors
 
 
 class WithForms:
@@ -24,9 +24,9 @@ class WithForms:
 
         Parameters
         ----------
-        form : {'both', 'output', 'input'}
+        form : {'both', 'output', 'input', 'fitted'}
             ``both``: principal components of input and output rows. ``output``: output rows minus their mean.
-            ``input``: input rows.
+            ``input``: input rows. ``fitted``: ``both``, with what n-grams tell of each word.
 
         Returns
         -------
@@ -48,7 +48,8 @@ class WithForms:
             np.asarray(outputs)[:, None, :],
             output_weight(bool(getattr(self.wv, "bucket", 0))),
         )
-        vectors = FittedForm(form, halves).matrix(halves)
+        counts = self.wv.expandos.get("count")
+        vectors, _ = published_vectors(FittedForm(form, halves), halves, self.wv.index_to_key, counts)
         made = KeyedVectors(vectors.shape[1])
         made.index_to_key, made.key_to_index = list(self.wv.index_to_key), dict(self.wv.key_to_index)
         made.vectors, made.next_index = vectors, len(vectors)

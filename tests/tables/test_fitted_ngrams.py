@@ -11,7 +11,8 @@ import pytest
 
 from wordvec_ca.cli import publish
 from wordvec_ca.errors import DataError
-from wordvec_ca.vectors import KeyedVectors, fitted_ngrams
+from wordvec_ca.tables import fitted_ngrams
+from wordvec_ca.vectors import KeyedVectors
 
 RNG = np.random.default_rng(4)
 STEMS = ["".join(RNG.choice(list("bcdfgaeiou"), 5)) for _ in range(150)]

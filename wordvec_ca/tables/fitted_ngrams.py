@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wordvec_ca.errors import DataError
 from wordvec_ca.machine import usable_cpus
-from wordvec_ca.tables import NgramIndex, NgramVectors, ngrams_of, with_boundary_marks
+from wordvec_ca.tables.ngrams import NgramIndex, NgramVectors, ngrams_of, with_boundary_marks
+from wordvec_ca.tables.published import FITTED, FittedForm, Halves, unit
 
 MIN_N, MAX_N = 3, 6
 """Characters of an n-gram, as in fastText; 2 to 5 and 4 to 6 give nearly the same."""
@@ -54,6 +56,39 @@ HELD_OUT = 10
 
 LEAST_EXPLAINED = 0.02
 """Share of the variance of held-out words that n-grams must explain (R squared)."""
+
+
+def published_vectors(
+    form: FittedForm, halves: Halves, words: Sequence[str], counts: Any
+) -> tuple[NDArray[np.float32], NgramVectors | None]:
+    """Return the vectors of a form, and those of n-grams if the form is made with them."""
+    made = form.matrix(halves)
+    return with_fitted_ngrams(words, made, counts)[:2] if form.form == "fitted" else (made, None)
+
+
+def with_fitted_ngrams(
+    words: Sequence[str], vectors: NDArray[np.float32], counts: Any, weight: float = WEIGHT
+) -> tuple[NDArray[np.float32], NgramVectors, float]:
+    """Return vectors with what n-grams tell of each word, vectors of the n-grams, and R squared.
+
+    Raises
+    ------
+    DataError
+        The spelling of the words tells nothing of their vectors.
+    """
+    units = np.empty(vectors.shape, np.float32)
+    for start in range(0, len(units), BLOCK_ROWS):  # no second copy of all vectors
+        block = slice(start, start + BLOCK_ROWS)
+        units[block] = unit(np.nan_to_num(np.asarray(vectors[block], np.float32)))
+    units -= units[:FITTED].mean(axis=0)
+    fit = fit_ngrams(words, units, counts)
+    if not fit.says_something:
+        raise DataError(
+            "the spelling of the words tells nothing of their vectors: n-grams explain "
+            f"{fit.explained:.3f} of the variance of held-out words, and {LEAST_EXPLAINED} is needed; "
+            "the vectors stay as they are"
+        )
+    return fit.added_to(units, weight), fit.ngrams(weight), fit.explained
 
 
 @dataclass(frozen=True)
