@@ -304,3 +304,22 @@ def test_words_that_were_not_trained_are_refused(command: Command, tmp_path: Pat
     assert command("nn", "m", "--document", 0).code == 0
     for encoder in ("sentence-transformers", "model2vec", "spacy"):
         assert command("export", "m", "-o", "e", "-f", encoder).code == 2
+
+
+def test_a_map_of_documents_shows_their_texts(command: Command, subj: Path) -> None:
+    """Documents have the beginnings of their texts, the colours of a field, and topics of their words."""
+    options = ("--method", "pca", "--colour-by", "text")
+    assert command("explore", subj / "attn", "-o", "e.html", *options).code == 0
+    page = Path("e.html").read_text()
+    about = json.loads(page.partition('id="about">')[2].partition("</script>")[0])
+    words = json.loads(page.partition('id="words">')[2].partition("</script>")[0])
+    texts = {one["id"]: one["text"] for one in map(json.loads, (subj / "records.jsonl").open())}
+    row = words.index("*dt_s3")
+    assert about["snippets"][row]
+    assert texts["s3"].startswith(about["snippets"][row].strip())
+    assert about["snippets"][0] == ""  # a word
+    assert texts["s3"].strip() in about["classes"]
+    assert any(len(region[7]) == 3 for region in about["models"][0]["regions"])
+    no_field = command("explore", subj / "attn", "-o", "n.html", "--colour-by", "title")
+    assert no_field.code == 1
+    assert "title" in no_field.err

@@ -56,9 +56,8 @@ MEGABYTES = 25.0
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the map.")
 @click.option(
     "--colour-by",
-    type=ExistingPath(dir_okay=False),
-    metavar="FILE.tsv",
-    help="Classes of words, lines of word TAB class, to colour the map by.",
+    metavar="FILE.tsv|FIELD",
+    help="Colour by classes of words, lines of word TAB class; or by a field of the records of documents.",
 )
 @vectors_option
 @click.option("--no-cache", is_flag=True, help="Do not keep the map in MODEL.cawv-maps for the next time.")
@@ -89,7 +88,7 @@ def command(
     """
     from wordvec_ca.change import saved_verdicts
     from wordvec_ca.formats import detect_format
-    from wordvec_ca.report import explore, read_classes
+    from wordvec_ca.report import explore
 
     if output is None and (other is not None or detect_format(model) != "model"):
         raise click.UsageError("give -o FILE: only the page of a single model directory has a default name")
@@ -97,6 +96,7 @@ def command(
     page = place.suffix != ".parquet"
     limit = MEGABYTES if page and max_size is None and words is None else max_size
     with status(quiet) as tell:
+        texts, classes = _told(model, documents, colour_by) if other is None else ({}, None)
         made = explore(
             model,
             other,
@@ -105,7 +105,8 @@ def command(
             max_megabytes=limit,
             method=method,  # type: ignore[arg-type]  # one of the choices
             seed=seed,
-            classes=None if colour_by is None else read_classes(colour_by),
+            classes=classes,
+            texts=texts,
             changed=None if other is None else saved_verdicts(model, other),
             cache=not no_cache,
             vectors=form,
@@ -123,3 +124,36 @@ def command(
     if page and not quiet:
         say(f"the page has {len(made.html) / 1e6:.1f} MB")
     show(place)
+
+
+def _told(
+    model: str, documents: int | None, colour_by: str | None
+) -> tuple[dict[str, str], dict[str, str] | None]:
+    """Return the texts of the documents of a model, and classes to colour by, from a file or from a field."""
+    from wordvec_ca.documents import texts_of_training
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.models import (
+        PREFIX,
+        SHOWN_DOCUMENTS,
+        document_vectors,
+        read_record,
+        shown_documents,
+    )
+    from wordvec_ca.report import read_classes
+
+    texts: dict[str, str] = {}
+    classes = None
+    if colour_by is not None and Path(colour_by).is_file():
+        classes, colour_by = read_classes(colour_by), None
+    if Path(model, ModelFile.DOCUMENTS).is_file() and documents != 0:
+        record = read_record(Path(model))
+        table, _ = document_vectors(model)
+        limit = SHOWN_DOCUMENTS if documents is None else documents
+        tags = {table.index_to_key[row] for row in shown_documents(len(table), limit)}
+        texts = texts_of_training(record, tags)
+        if colour_by is not None:
+            values = texts_of_training(record, tags, colour_by)
+            classes, colour_by = {PREFIX + tag: value.strip() for tag, value in values.items()}, None
+    if colour_by is not None:
+        raise DataError(f"there is no file {colour_by!r}, and {model!r} has no documents with such a field")
+    return texts, classes

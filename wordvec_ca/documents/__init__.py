@@ -4,7 +4,7 @@ Input: a model directory with documents, and texts. Output: an inferred vector f
 the same for the same text.
 """
 
-from wordvec_ca.documents.training_text import fields_of_training
+from wordvec_ca.documents.training_text import fields_of_training, texts_of_training
 from wordvec_ca.documents.vectorizer import DocumentVectorizer
 
-__all__ = ["DocumentVectorizer", "fields_of_training"]
+__all__ = ["DocumentVectorizer", "fields_of_training", "texts_of_training"]

@@ -14,10 +14,12 @@ from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
 from wordvec_ca.models.documents import (
     PREFIX,
+    SHOWN_DOCUMENTS,
     TOUCHED_ROWS,
     WORK,
     Documents,
     document_vectors,
+    shown_documents,
     table_of_both,
     tags_of_model,
 )
@@ -40,6 +42,7 @@ from wordvec_ca.models.subwords import Subwords
 __all__ = [
     "PREFIX",
     "PROCESS_BYTES",
+    "SHOWN_DOCUMENTS",
     "TOUCHED_ROWS",
     "WORK",
     "Callback",
@@ -68,6 +71,7 @@ __all__ = [
     "read_record",
     "read_tree",
     "saved_bytes",
+    "shown_documents",
     "table_of_both",
     "tags_of_model",
     "weights_by_place",

@@ -21,6 +21,9 @@ from wordvec_ca.vectors import KeyedVectors
 PREFIX = "*dt_"
 """Prefix of the tags of documents in a table that also contains words; gensim uses the same."""
 
+SHOWN_DOCUMENTS = 2_000
+"""Default limit for the number of documents on a map: more hide each other."""
+
 BLOCK_ROWS = 65_536
 """Number of rows that are initialised or saved at a time."""
 
@@ -198,17 +201,23 @@ def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
     return float(logits[Documents(tags, np.zeros((0, 0), np.float32), logits).row(tag)])
 
 
+def shown_documents(n: int, limit: int | None) -> list[int]:
+    """Return the rows of the documents that are shown, evenly spaced, at most ``limit`` of them."""
+    shown = n if limit is None else min(limit, n)
+    return [row * n // max(1, shown) for row in range(shown)]
+
+
 def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | None = None) -> KeyedVectors:
     """Return a table of the vectors of words, followed by those of documents, named `PREFIX` and tag."""
-    n = len(documents) if limit is None else min(limit, len(documents))
-    rows = np.arange(n) * len(documents) // max(1, n)
+    rows = shown_documents(len(documents), limit)
+    n = len(rows)
     if words.vector_size != documents.vector_size:
         raise DataError(
             f"the vectors of words have {words.vector_size} numbers and those of documents "
             f"{documents.vector_size}: only input rows of words are beside them, ",
             Option("vectors", "input"),
         )
-    names = [PREFIX + documents.index_to_key[row] for row in rows.tolist()]
+    names = [PREFIX + documents.index_to_key[row] for row in rows]
     if taken := next((name for name in names if name in words.key_to_index), None):
         raise DataError(f"{taken!r} is a word, too: words and documents cannot be in one table")
     vectors = np.concatenate([words.vectors, documents.vectors[rows]])

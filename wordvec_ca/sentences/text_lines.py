@@ -25,8 +25,6 @@ class TextLines:
 
     Attributes
     ----------
-    tags : list of str, or None
-        The tag of each line, once all have been read; several tags of a record have commas between them.
     repaired : int
         Lines, in the last reading, that were not UTF-8 and were read with U+FFFD in place of the bad bytes.
     """
@@ -47,8 +45,8 @@ class TextLines:
         self.encoding = encoding
         self.documents = documents or tag_field is not None
         self.tag_field = tag_field
-        self.tags: list[str] | None = None
         self.repaired = 0
+        self._tags: list[list[str | int]] = []
 
     def __iter__(self) -> Iterator[str | list[str]]:
         """Yield each line without its end, empty ones too; a list of words is yielded as its words."""
@@ -57,6 +55,7 @@ class TextLines:
 
         self.repaired = 0
         records = Records(documents=self.documents, tag_field=self.tag_field)
+        self._tags = records.tags
         pieces = TextFiles(self.files, self.field, encoding=self.encoding, records=records).pieces()
         for kind, text in groupby(pieces, type):
             for line in whole_lines(text):
@@ -66,5 +65,14 @@ class TextLines:
                     self.repaired += 1
                     spelled = line.decode("utf-8", "replace")
                 yield (spelled.split(" ") if spelled else []) if kind is TokenLines else spelled
-        if self.tag_field is not None:
-            self.tags = [", ".join(map(str, tags)) for tags in records.tags]
+
+    @property
+    def tags(self) -> list[str] | None:
+        """The tag of each line that has been read; several tags of a record have commas between them."""
+        if self.tag_field is None:
+            return None
+        return [", ".join(map(str, tags)) for tags in self._tags]
+
+    def tags_of(self, number: int) -> list[str]:
+        """Return the tags of a line that has been read: without a field of tags its number, from 0."""
+        return [str(number)] if self.tag_field is None else [str(tag) for tag in self._tags[number]]

@@ -15,6 +15,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import terminal_text
 from wordvec_ca.models import (
     PREFIX,
+    SHOWN_DOCUMENTS,
     document_vectors,
     read_attention,
     read_config,
@@ -22,6 +23,7 @@ from wordvec_ca.models import (
     table_of_both,
 )
 from wordvec_ca.report.explorer.coordinates import Method, WordMap, check_faithful, chosen_method, word_map
+from wordvec_ca.report.explorer.document_texts import snippets, typical_words
 from wordvec_ca.report.explorer.neighbour_graph import NEAREST, change, distance_of_neighbourhoods
 from wordvec_ca.report.explorer.quantised import whole_numbers
 from wordvec_ca.report.explorer.regions import Region, regions
@@ -30,9 +32,6 @@ from wordvec_ca.report.explorer.sureness import FIRST, sureness
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.tables import logits_by_part
 from wordvec_ca.vectors import KeyedVectors
-
-DOCUMENTS = 2_000
-"""Default limit for the number of documents on a map."""
 
 Model = KeyedVectors | str | os.PathLike[str]
 
@@ -75,6 +74,7 @@ def gather(
     seed: int,
     classes: Mapping[str, str] | None,
     changed: Mapping[str, bool] | None,
+    texts: Mapping[str, str] | None,
     cache: bool,
     form: str | None,
     tell: Callable[[str], None] | None,
@@ -115,6 +115,10 @@ def gather(
         spaces.append(directions)
         named.append(found_regions)
         entry, of_words = _shown(source, chosen, made, found_regions, tell)
+        if texts:
+            members = [np.flatnonzero(region_of_word[one.level] == one.label) for one in found_regions]
+            for region, typical in zip(entry["regions"], typical_words(texts, found, members), strict=True):
+                region.append([terminal_text(word) for word in typical])
         upper, lower, scales = whole_numbers(vectors)
         of_words |= {"upper": upper, "lower": lower, "scales": scales, "region": region_of_word}
         if not number:
@@ -141,6 +145,7 @@ def gather(
         "classes": [terminal_text(kind) for kind in kinds],
         "models": entries,
         "suggestions": suggested._asdict(),
+        "snippets": [terminal_text(text) for text in snippets(texts, found)] if texts else None,
         "types": {name: array.dtype.name for name, array in arrays.items()},
     }
     title = " and ".join(source.name for source in sources)
@@ -182,7 +187,7 @@ def _with_documents(
     n_words = min(words, len(known)) if config.learns_words else 0
     counts = None if known.counts is None else known.counts[:n_words]
     kept = KeyedVectors(known.index_to_key[:n_words], known.vectors[:n_words], counts, known.metadata)
-    n = min(DOCUMENTS if documents is None else documents, len(table))
+    n = min(SHOWN_DOCUMENTS if documents is None else documents, len(table))
     return source._replace(table=table_of_both(kept, table, n)), n
 
 

@@ -348,9 +348,9 @@ class PointMap {
       const regions = this.regions.filter(([of]) => of === level).sort((a, b) => b[4] - a[4]);
       const most = regions[0]?.[4] ?? 1;
       for (const region of regions) {
-        const [, x, y, rows, size, , top] = region;
+        const [, x, y, , size, , top] = region;
         const pixels = first ? Math.round((small ? 12 : 14 - level) + (5 - 2 * level) * Math.sqrt(size / most)) : small ? 10 : 11.5;
-        const name = rows.slice(0, first && !small ? 3 : 2).map((row) => shown(this.data.words[row], 18)).join(" · ");
+        const name = this.data.nameOf(region, 18).slice(0, first && !small ? 3 : 2).join(" · ");
         const [red, green, blue] = colourOfPlace(x, y, this.theme.lightness);
         const colour = first ? this.theme.ink : `color-mix(in srgb, rgb(${red} ${green} ${blue}) 45%, ${this.theme.ink})`;
         const style = { font: `${first ? 700 : 500} ${pixels}px system-ui, sans-serif`, colour, centred: true, size: pixels };

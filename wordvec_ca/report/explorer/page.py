@@ -117,6 +117,7 @@ def explore(
     seed: int = 1,
     classes: Mapping[str, str] | None = None,
     changed: Mapping[str, bool] | None = None,
+    texts: Mapping[str, str] | None = None,
     cache: bool = True,
     vectors: str | None = None,
     tell: Callable[[str], None] | None = None,
@@ -146,6 +147,9 @@ def explore(
     changed : mapping of str to bool, optional
         For two models: whether each word has changed (`wordvec_ca.change.saved_verdicts`). Without it the
         page shows which neighbours differ, which is also due to chance.
+    texts : mapping of str to str, optional
+        For a model of documents: the text of each tag. A document is shown with its beginning, and regions
+        are named by their typical words.
     cache : bool
         Keep the map for the next time in ``MODEL.cawv-maps``, next to ``model``, if that is a path.
     vectors : str, optional
@@ -175,6 +179,7 @@ def explore(
             seed=seed,
             classes=classes,
             changed=changed,
+            texts=texts,
             cache=cache,
             form=vectors,
             tell=tell,

@@ -100,6 +100,8 @@ class Panels {
 
   facts(row) {
     const { counts, models, change } = this.explorer;
+    const text = this.explorer.about.snippets?.[row];
+    if (text) return el("p", {}, el("bdi", {}, shown(text, 160)), " …");
     const facts = [`word ${(row + 1).toLocaleString("en")} by frequency`];
     if (counts) facts.push(`${counts[row].toLocaleString("en")} times in the text`);
     facts.push(`length ${models[0].vectors.norm(row).toPrecision(3)}`);
@@ -275,7 +277,7 @@ class Panels {
     const named = explorer.regions[explorer.mapOf].filter(([level]) => level === 0).sort((a, b) => b[4] - a[4]);
     if (!named.length) return [];
     const one = (region) => el("li", {}, el("button", { type: "button", onclick: () => explorer.selectRegion(region) },
-      el("bdi", {}, region[3].map((row) => shown(explorer.words[row], 18)).join(" · "))));
+      el("bdi", {}, explorer.nameOf(region, 18).join(" · "))));
     return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Where words are dense on the map, named by the frequent words that are nearer to them than to all words."),
       el("ul", { class: "words regions" }, ...named.map(one))];
   }

@@ -311,7 +311,13 @@ class Explorer {
   describe(row) {
     const near = this.models[this.mapOf].vectors.neighbours(row, 5).map((one) => shown(this.words[one.row], 24));
     const count = this.counts ? `${this.counts[row].toLocaleString("en")} times · ` : "";
-    return `${count}${near.join(", ")}`;
+    const text = this.about.snippets?.[row];
+    return text ? shown(text, 160) : `${count}${near.join(", ")}`;
+  }
+
+  /** The words that name a region: of documents, typical words of their texts. */
+  nameOf([, , , rows, , , , typical], longest) {
+    return (typical?.length ? typical : rows.map((row) => this.words[row])).map((word) => shown(word, longest));
   }
 
   showOnMap(rows) {
