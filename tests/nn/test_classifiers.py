@@ -70,13 +70,6 @@ def test_keeps_the_epoch_that_is_best_on_dev_and_stops_early():
     assert scores[model.best_epoch_ - 1] == max(scores) == model.score(*dev)
 
 
-def test_parameters_that_train_are_those_of_the_paper():
-    texts, labels = corpus(60)
-    two = np.where(labels == "pos", 1, 0)
-    model = ContextualizerClassifier(max_epochs=1).fit(texts, two)
-    assert sum(p.numel() for p in model.module_.parameters() if p.requires_grad) == 157_042
-
-
 def test_starts_from_given_vectors():
     class Keyed:
         key_to_index: ClassVar = {"good": 0, "bad": 1}

@@ -34,66 +34,6 @@ def test_linear_is_equation_38_and_has_both_limits():
     assert layer(x).isnan().any(1).tolist() == [False, False, True, False, False]
 
 
-def trained(make, seeds, x, y, steps):
-    """Train one network for each seed side by side, Adagrad 0.1; return the function of their outputs."""
-    networks = []
-    for seed in range(seeds):
-        torch.manual_seed(seed)
-        networks.append(make())
-    parameters, _ = torch.func.stack_module_state(networks)
-    parameters = {name: value.detach().requires_grad_() for name, value in parameters.items()}
-
-    def outputs(points):
-        def one(values, given):
-            return torch.func.functional_call(networks[0], values, (given,))
-
-        return torch.func.vmap(one, in_dims=(0, 0 if points.dim() == 3 else None))(parameters, points)
-
-    optimizer = torch.optim.Adagrad(list(parameters.values()), lr=0.1)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        (outputs(x) - y).square().mean((1, 2)).sum().backward()
-        optimizer.step()
-    return lambda points: outputs(points).detach()
-
-
-def test_one_unit_solves_xor_where_a_monotone_unit_cannot_pass_one_sixth():
-    points = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
-    heights = torch.tensor([[1.0], [1.0], [0.0], [0.0]])
-
-    def errors(make):
-        return (trained(make, 20, points, heights, 4000)(points) - heights).square().mean((1, 2))
-
-    assert errors(lambda: CALinear(2, 1, activation=torch.tanh)).max() < 1e-2
-    monotone = errors(lambda: torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Tanh()))
-    assert monotone.min() > 1 / 6 - 1e-6
-
-
-def test_smooth_surface_is_fitted_as_well_as_in_the_paper_and_better_by_two_layers():
-    """x exp(-x^2 - y^2) from 66 of 6,561 points; mean squared error .0063 and .0029 (Zeng 2019, fig. 16)."""
-    axis = torch.linspace(-2, 2, 81)
-    plane = torch.cartesian_prod(axis, axis)
-    heights = plane[:, :1] * torch.exp(-plane.square().sum(1, keepdim=True))
-    chosen = torch.stack(
-        [torch.randperm(6561, generator=torch.Generator().manual_seed(s)) for s in range(10)]
-    )
-    train, test = chosen[:, :66], chosen[:, 66:]
-
-    def median_error(*layers):
-        def make():
-            return torch.nn.Sequential(*(layer() for layer in layers), torch.nn.Linear(5, 1))
-
-        fitted = trained(make, 10, plane[train], heights[train], 1000)(plane[test])
-        return (fitted - heights[test]).square().mean((1, 2)).median()
-
-    def first():
-        return CALinear(2, 5, activation=torch.tanh)
-
-    one, two = median_error(first), median_error(first, lambda: CALinear(5, 5, activation=torch.tanh))
-    assert one < 0.0063
-    assert two < min(0.0029, one)
-
-
 @pytest.mark.parametrize(
     "geometry",
     [

@@ -3,11 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
 
 WITHOUT_TORCH = """
 import runpy, sys
@@ -34,17 +29,6 @@ def without_torch(code: str, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_core_and_command_line_do_not_import_torch():
-    code = (
-        "import sys, wordvec_ca, wordvec_ca.cli\n"
-        "try: wordvec_ca.cli.main(['--help'])\n"
-        "except SystemExit: pass\n"
-        "print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "False"
-
-
 def test_missing_torch_says_how_to_install_it():
     done = without_torch("import wordvec_ca.nn")
     assert "pip install 'wordvec-ca[torch]'" in done.stderr.splitlines()[-1]
@@ -58,17 +42,4 @@ def test_command_line_says_how_to_install_it(tmp_path):
     done = without_torch(code, "cawv", "eval", str(vectors), "--bilstm-tagging", str(tagged))
     assert done.returncode == 1
     assert "pip install 'wordvec-ca[torch]'" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-SCRIPTS = ROOT / "scripts" / "experiments"
-EXPERIMENTS = sorted(path for path in SCRIPTS.glob("c*.py") if "\nimport torch\n" in path.read_text("utf-8"))
-
-
-@pytest.mark.parametrize("script", EXPERIMENTS, ids=lambda path: path.stem)
-def test_experiments_say_how_to_install_it(script):
-    code = "sys.path.insert(0, sys.argv.pop(0)); runpy.run_path(sys.argv[0], run_name='__main__')"
-    done = without_torch(code, str(SCRIPTS), str(script))
-    assert done.returncode == 1
-    assert "pip install 'wordvec-ca[torch]'" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr

@@ -46,17 +46,6 @@ def double(*shape):
     return torch.randn(*shape, dtype=torch.float64)
 
 
-def test_cell_is_the_equations():
-    torch.manual_seed(0)
-    cell = CARNNCell(3, 4, dtype=torch.float64)
-    x, y, c = double(5, 3), double(5, 4), double(5, 4)
-    expected = [slow_step(cell, *(t[i].numpy() for t in (x, y, c))) for i in range(5)]
-    new_y, new_c = cell(x, (y, c))
-    np.testing.assert_allclose(new_y.detach(), [e[0] for e in expected], rtol=1e-12)
-    np.testing.assert_allclose(new_c.detach(), [e[1] for e in expected], rtol=1e-12)
-    torch.testing.assert_close(cell(x[0]), cell(x[0], (double(4) * 0, double(4) * 0)))
-
-
 @pytest.mark.parametrize("peephole", ["vector", "matrix"])
 @pytest.mark.parametrize("simple_output", [False, True])
 def test_forms_of_the_cell_are_the_equations_and_gates_are_theirs(peephole, simple_output):

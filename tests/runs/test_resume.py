@@ -41,6 +41,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the run is kept")
 
 KINDS: list[dict[str, Any]] = [{"model": model} for model in MODELS if model != "cbow-attn"]
 KINDS += [{"model": "cbow-attn", "attention": kind} for kind in ("full", "position", "word")]
+KINDS += [{"model": "cbow-attn", "attention": kind, "parts": "near:1,far"} for kind in ("full", "position")]
 KINDS += [{"model": "cbow", "hs": True}, {"model": "skipgram", "hs": True, "negative": 0, "shared_by": None}]
 
 

@@ -157,13 +157,6 @@ def test_products_with_halves_are_exact_in_the_halves(rows):
     np.testing.assert_array_equal(out, rows.T.astype(np.float32))
 
 
-def test_all_65536_halves():
-    rows = np.arange(65536, dtype=np.uint16).view(np.float16)
-    rows = rows[np.isfinite(rows)][:, None]
-    out = row_products(rows, np.ones((1, 1), np.float32), np.empty((1, len(rows)), np.float32))
-    np.testing.assert_array_equal(out[0], rows[:, 0].astype(np.float32))
-
-
 def test_products_of_a_read_only_map(tmp_path):
     rng = np.random.default_rng(3)
     rows, queries = rng.normal(size=(50, 9)).astype(np.float32), rng.normal(size=(3, 9)).astype(np.float32)

@@ -46,21 +46,6 @@ def test_equals_exhaustive_search(words, tokens):
     assert "_".join(found) == "_".join(tokens)
 
 
-def test_paper_example():
-    words = {"united": 0, "states": 1, "united_states": 2}
-    assert PhraseDictionary(words).segment(["the", "united", "states"]) == ["the", "united_states"]
-
-
-def test_a_phrase_may_hold_a_word_that_is_unknown_alone():
-    assert PhraseDictionary({"of", "hong_kong"}).segment(["of", "hong", "kong"]) == ["of", "hong_kong"]
-
-
-def test_an_unknown_token_is_covered_even_if_that_splits_two_phrases():
-    words = {"a_b_c", "d_e_f", "c_x_d", "a", "b", "e", "f", "c", "d"}
-    tokens = ["a", "b", "c", "x", "d", "e", "f"]
-    assert PhraseDictionary(words).segment(tokens) == ["a", "b", "c_x_d", "e", "f"]
-
-
 @pytest.mark.parametrize("word", ["_", "__", "_a", "a_", "a__b", ""])
 def test_odd_vocabulary_entries_are_words(word):
     dictionary = PhraseDictionary({word, "a", "b"})

@@ -3,7 +3,6 @@
 import copy
 import os
 import pickle
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,10 +49,6 @@ def vectors(words=WORDS, size=4, seed=0):
 
 def split(text):
     return text.split()
-
-
-def cosine(a, b):
-    return (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
 
 
 def test_saving_follows_no_link_and_leaves_no_mixture(tmp_path, monkeypatch):
@@ -155,35 +150,19 @@ def test_ca_sem_is_the_papers_and_ca_sem_sif_the_default():
     assert not np.allclose(made(), made(method="ca-sem"))
 
 
-@pytest.mark.parametrize("pooling", ["mean", "sum"])
-@pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(str(v) for v in c.values()))
-def test_equals_the_loop_over_words(case, pooling):
-    kv = vectors()
-    made = SentenceVectorizer(kv, pooling=pooling, **PAPER | case).fit_transform(TEXT)
-    assert made.dtype == np.float32
-    np.testing.assert_allclose(made, naive(kv, TEXT, pooling=pooling, **case), rtol=2e-5, atol=2e-6)
-
-
 @given(
     st.lists(st.lists(st.sampled_from([*WORDS, "oov"]), max_size=6), min_size=1, max_size=8),
     st.sampled_from(CASES),
+    st.sampled_from(["mean", "sum"]),
 )
-@settings(max_examples=60, deadline=None)
-def test_equals_the_loop_on_any_text(text, case):
+@settings(max_examples=100, deadline=None)
+def test_equals_the_loop_on_any_text(text, case, pooling):
     kv = vectors()
     if not any(t in kv.key_to_index for s in text for t in s):
         return
-    made = SentenceVectorizer(kv, **PAPER | case).fit_transform(text)
-    np.testing.assert_allclose(made, naive(kv, text, **case), rtol=1e-4, atol=1e-5)
-
-
-def test_idf_is_that_of_scikit_learn():
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    kv = vectors()
-    table = TfidfVectorizer(vocabulary=WORDS, norm=None, analyzer=lambda s: s).fit_transform(TEXT)
-    made = SentenceVectorizer(kv, method="idf", pooling="sum").fit_transform(TEXT)
-    np.testing.assert_allclose(made, table @ kv.vectors, rtol=1e-5)
+    made = SentenceVectorizer(kv, pooling=pooling, **PAPER | case).fit_transform(text)
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, naive(kv, text, pooling=pooling, **case), rtol=1e-4, atol=1e-5)
 
 
 def test_principal_directions_are_those_of_the_svd():
@@ -215,40 +194,6 @@ def test_usif_constant_on_a_known_case():
     assert usif_constant(np.array([0.7, 0.1, 0.1, 0.1]), 2) == pytest.approx(1.5)
     assert np.isfinite(usif_constant(np.array([1.0]), 5))
     assert 0 < usif_constant(np.full(10, 0.1), 1000) < np.inf
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_rotation_of_the_vectors_keeps_similarities(method):
-    """T16, for every method that does not divide dimension by dimension."""
-    kv = vectors(size=6)
-    turned = copy.copy(kv)
-    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(6, 6)))[0]
-    turned.vectors = (kv.vectors @ turn).astype(np.float32)
-    text = [s for s in TEXT if set(s) & set(WORDS)]
-    a, b = (SentenceVectorizer(v, method=method).fit_transform(text) for v in (kv, turned))
-    same = np.allclose(cosine(a[:-1], a[1:]), cosine(b[:-1], b[1:]), atol=1e-4)
-    assert same == (method != "usif")
-
-
-def test_full_readout_tends_to_the_plain_sum():
-    """T16: |v0| grows for ever and chi v0 + (1 - chi) w' tends to w for words with p >= 0."""
-    kv = vectors()
-    kv.vectors[:] = np.abs(kv.vectors)  # all p > 0
-    mean = SentenceVectorizer(kv, method="mean").fit_transform(TEXT)
-    gaps = []
-    for n in (1, 30, 1000):
-        made = SentenceVectorizer(kv, **PAPER | {"readout": "full-no-oov", "max_iter": n}).fit_transform(TEXT)
-        gaps.append(np.abs(made - mean).max())
-    # the gap falls as 1 / r, and r grows as the root of the iterations
-    assert gaps[0] > 2 * gaps[1] > 8 * gaps[2]
-
-
-def test_unknown_tokens_of_the_full_readout_are_v0():
-    """Zeng 2019, section 3.1.2: a sentence of unknown words is |s| v0."""
-    made = SentenceVectorizer(vectors(), **PAPER, readout="full", pooling="sum").fit(TEXT)
-    got = made.transform([["oov", "oov2", "oov"], []])
-    np.testing.assert_allclose(got[0], 3 * made.reembedding_.v0, rtol=1e-6)
-    np.testing.assert_array_equal(got[1], 0)
 
 
 def test_counts_from_a_table_an_array_the_vectors_or_the_text():
@@ -566,38 +511,3 @@ def test_load_refuses_other_vectors_and_other_files(tmp_path):
         SentenceVectorizer.load(tmp_path, vectors())
     with pytest.raises(DataError, match="does not hold"):
         SentenceVectorizer.load(tmp_path / "nowhere", vectors())
-
-
-@pytest.mark.skipif(
-    "CAWV_DATA" not in os.environ, reason="CAWV_DATA is not set: no GloVe vectors, no STS pairs"
-)
-def test_known_ordering_on_sts_2014():
-    """GloVe on STS 2014 images: mean < idf < sif, and re-embedding far above the mean."""
-    import lzma
-
-    data = Path(os.environ["CAWV_DATA"])
-    rows = []
-    for line in (data / "sentences/sts2014/images.tsv").read_text(encoding="utf-8").splitlines():
-        score, left, right = line.lower().split("\t")
-        rows.append((float(score), *(re.findall(r"\w+|[^\w\s]", side) for side in (left, right))))
-    text = [left for _, left, _ in rows] + [right for _, _, right in rows]
-    needed = {token for sentence in text for token in sentence}
-    words, matrix = [], []
-    with lzma.open(data / "vectors/glove.6B.100d.100k.txt.xz", "rt", encoding="utf-8") as file:
-        for line in file:
-            word, _, numbers = line.partition(" ")
-            if word in needed:
-                words.append(word)
-                matrix.append(np.array(numbers.split(), np.float32))
-    kv = SimpleNamespace(
-        vectors=np.stack(matrix), index_to_key=words, key_to_index={w: i for i, w in enumerate(words)}
-    )
-    gold = [score for score, _, _ in rows]
-    result = {}
-    for method in METHODS:
-        made = SentenceVectorizer(kv, method=method).fit_transform(text)
-        result[method] = np.corrcoef(cosine(made[: len(gold)], made[len(gold) :]), gold)[0, 1]
-    assert result["mean"] < result["idf"] < result["sif"]
-    assert result["mean"] + 0.1 < result["ca-sem-sif"]
-    assert 0.45 < result["mean"] < 0.68
-    assert result["sif"] > 0.7  # 300 dimensions and Wikipedia counts: .826

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_runs import Killed
 
-from wordvec_ca import TrainConfig, resume, train
+from wordvec_ca import TrainConfig, train
 from wordvec_ca.kernels import compiler, isas
 
 RECORDED = Path(__file__).with_name("digests.json")
@@ -60,38 +59,19 @@ def sentences() -> list[list[str]]:
     return text
 
 
-def digest(run: str, isa: str, folder: Path | None = None) -> str:
-    """Return the SHA-256 of the vectors; with a folder, those of a run that is killed and resumed."""
+def digest(run: str, isa: str) -> str:
+    """Return the SHA-256 of the vectors."""
     config = TrainConfig(vector_size=20, window=4, min_count=1, epochs=2, workers=1, **RUNS[run])
     before = os.environ.get("CAWV_ISA")
     os.environ["CAWV_ISA"] = isa
     try:
-        if folder is None:
-            model = train(sentences(), config)
-        else:
-            model = _killed_and_resumed(config, folder)
+        model = train(sentences(), config)
     finally:
         os.environ.pop("CAWV_ISA")
         if before is not None:
             os.environ["CAWV_ISA"] = before
     arrays = [np.ascontiguousarray(array) for array in (model.inputs, model.outputs)]
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
-
-
-def _killed_and_resumed(config: TrainConfig, folder: Path) -> Any:
-    """Return the model of a run that lost its process after the first of two epochs."""
-
-    def kill(record: Any) -> None:
-        if record.fraction >= 0.5:
-            raise Killed
-
-    text = folder / "text.txt"
-    text.write_text("".join(" ".join(line) + "\n" for line in sentences()))
-    try:
-        train(text, config, output=folder / "m", callbacks=[kill], checkpoint_every="1k")
-    except Killed:
-        return resume(folder / "m")
-    raise AssertionError("the run was not killed")
 
 
 def circumstances() -> dict[str, str]:
@@ -115,12 +95,6 @@ def recorded(run: str, isa: str) -> str:
 @pytest.mark.parametrize("run", RUNS)
 def test_vectors_are_those_on_record(run: str, isa: str) -> None:
     assert digest(run, isa) == recorded(run, isa)
-
-
-@pytest.mark.filterwarnings("ignore:the run is kept")
-def test_a_resumed_run_gives_those_on_record(tmp_path: Path) -> None:
-    isa = isas()[0]
-    assert digest("cbow-attn full exact", isa, tmp_path) == recorded("cbow-attn full exact", isa)
 
 
 if __name__ == "__main__":

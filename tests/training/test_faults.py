@@ -64,34 +64,10 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen[Any]) ->
         time.sleep(0.005)
 
 
-def parameters(folder: str) -> list[bytes]:
-    """Return the contents of the files that must be the same bit for bit."""
-    return [
-        Path(folder, name).read_bytes() for name in ("vectors.kv.vectors.npy", "outputs.npy", "vocab.tsv")
-    ]
-
-
 LONG = ("--epochs", "60", "--checkpoint-every", "0.05s")
 
 
 # ---- ends -------------------------------------------------------------------------------------------------
-
-
-def test_killed_run_is_resumed_bit_for_bit(here: Path, cawv: Cawv) -> None:
-    process = started("train", "c.txt", *QUICK, *LONG)
-    wait_for(lambda: list(here.glob("model.run/*.checkpoint")), process)
-    process.kill()
-    process.communicate()
-    assert not (here / "model").exists()
-    again = cawv("train", "c.txt", *QUICK, *LONG)
-    assert again.code == 2
-    assert "unfinished run" in again.err
-    assert "cawv train --resume model continues it" in again.err
-    process = started("train", "--resume", "model", "--quiet")
-    assert (*process.communicate(), process.returncode) == ("model\n", "", 0)
-    assert cawv("train", "c.txt", *QUICK[:-1], "whole", *LONG).code == 0
-    assert parameters("model") == parameters("whole")
-    assert sorted(path.name for path in here.iterdir()) == ["c.txt", "model", "tmp", "whole"]
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -239,26 +215,6 @@ def test_full_disk_while_the_text_is_encoded(here: Path, cawv: Cawv, small_disk:
     assert "No space left on device" in done.err
     assert "cache directory" in done.err
     assert [path.name for path in small_disk.iterdir()] == ["others"]
-
-
-def test_full_disk_for_checkpoints_and_then_room_again(here: Path, cawv: Cawv, small_disk: Path) -> None:
-    """There is room for one checkpoint, and beside it neither for the next nor for the model."""
-    wide = ("--vector-size", "400", "--workers", "1", "-o", "disk/model", "--epochs", "8")
-    (small_disk / "others").write_bytes(bytes(2_000_000))
-    done = cawv("train", "c.txt", *wide, "--checkpoint-every", "100k", "--cache-dir", "cache")
-    assert done.code == 1
-    assert done.err.count("no checkpoint could be written") >= 1
-    assert "No space left on device" in done.err
-    assert "the run goes on" in done.err
-    assert "cawv train --resume disk/model" in done.err or "is in" in done.err
-    assert len(list(small_disk.glob("model.run/*.checkpoint"))) == 1
-    assert not (small_disk / "model").exists()
-    (small_disk / "others").unlink()
-    done = cawv("train", "--resume", "disk/model", "--quiet")
-    assert done.code == 0, done.err
-    assert cawv("train", "c.txt", *wide[:5], "whole", *wide[6:], "--cache-dir", "cache").code == 0
-    assert parameters("disk/model") == parameters("whole")
-    assert [path.name for path in small_disk.iterdir()] == ["model"]
 
 
 def test_read_only_disk(here: Path, cawv: Cawv, small_disk: Path) -> None:

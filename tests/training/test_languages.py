@@ -12,17 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numba import njit
 
 from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.kernels import sgns_reference
-from wordvec_ca.kernels.pool import noise_mass, noise_pool
 from wordvec_ca.models.attention import weights_by_place
 from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.runs.run import train
 from wordvec_ca.specs.models import SPECS, models_with
-from wordvec_ca.training.collapse import NEGLECTED, dead_places
+from wordvec_ca.training.collapse import dead_places
 
 SHARED_BY = {spec.name: spec.shared_by for spec in SPECS if spec.shared_by}
 AVERAGING = models_with("averages")
@@ -201,13 +198,6 @@ def test_without_warm_up_attention_collapses_and_says_so(negatives: str) -> None
     assert attention[BEFORE] <= 0.01
 
 
-@pytest.mark.parametrize("negatives", ["exact", "shared"])
-def test_the_plain_mean_is_half_right_about_neighbours(negatives: str) -> None:
-    language = language_d(10_000)
-    found, _ = predict(learn(language, model="cbow", negatives=negatives, cbow_update="exact"), language)
-    assert 0.45 <= found <= 0.6
-
-
 # ---- word and place -------------------------------------------------------------------------
 
 ORDER_BLIND = 1 / 2 + 1 / (2 * 60)
@@ -259,20 +249,6 @@ def test_attention_finds_distances_of_three(negatives: str, update: str, each: f
     assert attention[OFFSETS == 3] == pytest.approx(each, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("model", "negatives", "lowest", "highest"),
-    [("cbow", "exact", 0.65, 0.69), ("cbow", "shared", 0.65, 0.69), ("cwindow", "exact", 0.83, 0.89)],
-)
-def test_distances_of_three_without_attention(
-    model: str, negatives: str, lowest: float, highest: float
-) -> None:
-    language = language_a(20_000)
-    found, _ = predict(
-        learn(language, model=model, negatives=negatives, vector_size=16, negative=15, epochs=3), language
-    )
-    assert lowest <= found <= highest
-
-
 # ---- control --------------------------------------------------------------------------------
 
 
@@ -290,66 +266,6 @@ def test_a_keyword_anywhere_is_found_by_all(model: str, negatives: str) -> None:
 # ---- the collapse ---------------------------------------------------------------------------
 
 
-@njit(cache=True)
-def train_middles(
-    hyper: Any,
-    lines: Any,
-    alphas: Any,
-    rates: Any,
-    block: Any,
-    params: Any,
-    pool: Any,
-    paths: Any,
-    rng: Any,
-    stats: Any,
-) -> None:
-    """Predict the middle word of each line only, with the reference implementation's step."""
-    for i in range(len(lines)):
-        hyper[0].attention_rate = rates[i]
-        block.targets[0], block.places[0], block.first[0], block.n[0] = lines[i, 5], 5, 0, 10
-        block.words[0, :5], block.words[0, 5:] = lines[i, :5], lines[i, 6:]
-        sgns_reference.train_batch(hyper[0], 1, alphas[i], block, params, pool, paths, rng, stats)
-        rng[1] = np.uint64((np.int64(rng[1]) + 1) % len(pool))
-
-
-def learn_middles(language: Language, rate: float, warmup: float, seed: int) -> EmbeddingModel:
-    """Train attention on the middle words of language B at a learning rate of 0.2, four times over."""
-    config = TrainConfig(
-        model="cbow-attn",
-        vector_size=24,
-        window=WINDOW,
-        negative=10,
-        alpha=0.2,
-        cbow_update="exact",
-        seed=seed,
-    )
-    counts = np.bincount(language.lines.ravel())
-    vocab = Vocab([f"{word:04d}" for word in range(len(counts))], counts)
-    rows = np.array([vocab.index[f"{word:04d}"] for word in range(len(counts))])
-    model = EmbeddingModel(config, vocab)
-    model.initialise()
-    hyper = model.hyper()
-    width, slots = model.inputs.shape[1], 2 * WINDOW
-    block = sgns_reference.Batch(
-        *(np.zeros(1, np.int64) for _ in range(4)),
-        np.zeros((1, slots), np.int64),
-        *(np.zeros((1, n), np.float32) for n in (width, width, 11)),
-        *(np.zeros((1, 1, slots), np.float32) for _ in range(2)),
-        *(np.zeros(1, np.int64), np.zeros((1, 1), np.int64)),  # no document
-        *(np.zeros((1, 1), np.float32) for _ in range(2)),
-    )
-    pool = noise_pool(noise_mass(vocab.counts), 10, seed=seed)
-    lines = np.tile(rows[language.lines], (4, 1))
-    done = np.arange(len(lines)) / len(lines)
-    rates = np.where(done < warmup, 0.0, rate).astype(np.float32)
-    rng, stats = np.array([seed, 0], np.uint64), np.zeros(6)
-    none = np.zeros((0, 0), np.float32)  # neither a tree nor documents
-    params = sgns_reference.Parameters(*model.shared, none, none, np.zeros(0, np.float32))
-    paths = sgns_reference.NO_PATHS
-    train_middles(hyper, lines, 0.2 * (1 - done), rates, block, params, pool, paths, rng, stats)
-    return model
-
-
 def test_a_place_that_has_died_is_seen() -> None:
     falling = np.array([0.2, 0.4, 0.9, 3.0, 3.1, 0.8, 0.5, 0.2])  # the window is 4
     assert dead_places(falling) == []
@@ -359,21 +275,6 @@ def test_a_place_that_has_died_is_seen() -> None:
         by_place = falling.copy()
         by_place[place] = 1e-4
         assert dead_places(by_place) == [place]
-
-
-@pytest.mark.slow  # compiles the loop of the reference once more
-def test_attention_collapses_unless_it_is_slow_or_late() -> None:
-    # in one test, so that one process compiles the loop for all three
-    language = language_b(80_000)
-    for rate, warmup, collapses in ((1.0, 0.0, True), (0.1, 0.0, False), (1.0, 0.1, False)):
-        model = learn_middles(language, rate, warmup, seed=1)
-        found, attention = predict(model, language)
-        if collapses:
-            assert found <= 0.02
-            assert attention[[BEFORE, AFTER]].max() <= 0.1 * NEGLECTED
-        else:
-            assert found >= 0.999, (rate, warmup)
-            assert attention[[BEFORE, AFTER]].min() >= 0.4, (rate, warmup)
 
 
 def test_weights_by_place_are_means_over_targets() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_runs import Killed
 
 from wordvec_ca.cli import main
 from wordvec_ca.corpus import Vocab
@@ -17,7 +16,6 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, attention_weights, weights_by_place
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.runs import train
-from wordvec_ca.runs.run import resume
 from wordvec_ca.tables import logits_by_part
 from wordvec_ca.training.collapse import dead_places
 from wordvec_ca.vectors import KeyedVectors
@@ -144,28 +142,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parts") / "m"
     train(language("far", 600), options("cbow-attn", subwords=True), output=folder)
     return folder
-
-
-@pytest.mark.parametrize("kind", ["full", "position", "word"])
-def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, kind: str) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("".join(" ".join(line) + "\n" for line in language("far", 400)))
-    config = options("cbow-attn", attention=kind)
-    whole = train(text, config)
-
-    def kill(record: Any) -> None:
-        if record.fraction >= 0.5:
-            raise Killed
-
-    with pytest.raises(Killed):
-        train(text, config, output=tmp_path / "m", callbacks=[kill], checkpoint_every="1k")
-    model = resume(tmp_path / "m")
-    for ours, theirs in zip(model.shared, whole.shared, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    for again in (EmbeddingModel.load(tmp_path / "m"), train(text, config)):
-        for ours, theirs in zip(again.shared, whole.shared, strict=True):
-            np.testing.assert_array_equal(ours, theirs)
-    assert np.abs(whole.word_logits if kind != "position" else whole.slot_logits).max() > 0
 
 
 def test_a_model_is_trained_further_with_the_same_parts(trained: Path) -> None:

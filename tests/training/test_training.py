@@ -7,7 +7,6 @@ import gc
 import json
 import math
 import threading
-import time
 import warnings
 import weakref
 from pathlib import Path
@@ -228,22 +227,6 @@ def test_error_in_a_callback_is_passed_on_and_leaves_no_thread(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_run_in_another_thread_can_be_interrupted(tmp_path: Path) -> None:
-    with encode_corpus(sentences(), cache_dir=tmp_path) as encoded:
-        model = EmbeddingModel(small(epochs=1_000_000), encoded.vocab)
-        model.initialise()
-        trainer = Trainer(model, encoded.tokens)
-        thread = threading.Thread(target=trainer.run)
-        thread.start()
-        while not trainer.losses:
-            time.sleep(0.01)
-        trainer.interrupt()
-        thread.join(10)
-        assert not thread.is_alive()
-        assert trainer.interrupted
-        assert np.isfinite(model.inputs).all()
-
-
 # ---- learning ---------------------------------------------------------------------------------------------
 
 
@@ -295,26 +278,6 @@ def test_learning_rate_falls_linearly_with_the_place_in_the_text(tmp_path: Path)
 
 
 # ---- what is handed out and kept --------------------------------------------------------------------------
-
-
-def test_wv_is_our_class_and_agrees_with_gensims() -> None:
-    gensim = pytest.importorskip("gensim.models")
-    model = train(sentences(), small(epochs=5, vectors="input"))
-    ours, theirs = model.wv, model.wv.to_gensim()
-    assert type(theirs) is gensim.KeyedVectors
-    assert type(ours) is KeyedVectors
-    assert theirs.index_to_key == ours.index_to_key == model.vocab.words
-    assert np.shares_memory(theirs.vectors, model.inputs), "no copy"
-    for word in ("w1", "the"):
-        assert np.array_equal(theirs[word], ours[word])
-        assert (
-            theirs.get_vecattr(word, "count")
-            == ours.get_vecattr(word, "count")
-            == model.vocab.counts[model.vocab.index[word]]
-        )
-        expected, found = theirs.most_similar(word, topn=5), ours.most_similar(word, topn=5)
-        assert [w for w, _ in expected] == [w for w, _ in found]
-        assert [s for _, s in expected] == pytest.approx([s for _, s in found], abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
@@ -369,27 +332,6 @@ def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]
         assert record[key], key
     assert record["corpus"]["raw_tokens"] == sum(map(len, text))
     assert record["n_words"] == len(first.vocab)
-
-
-def test_old_model_is_put_back_if_the_new_one_cannot_take_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """This is for file systems that cannot exchange two folders in one step."""
-    monkeypatch.setattr("wordvec_ca.files.folders._exchange", lambda partial, target: False)
-    model = train(sentences(), small(epochs=1), output=tmp_path / "m")
-    old = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
-    rename = Path.rename
-
-    def fail(self: Path, target: Path) -> Path:
-        if self.suffix == ".partial":
-            raise OSError(5, "Input/output error")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", fail)
-    with pytest.raises(DataError, match=r"cannot write the model.*Input/output error"):
-        model.save(tmp_path / "m", overwrite=True)
-    assert {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()} == old
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
 def test_record_of_a_newer_version_is_refused_with_its_names() -> None:
@@ -473,24 +415,6 @@ def test_a_rate_for_another_step_is_named(model: str, update: str, warned: int) 
         warnings.simplefilter("always")
         train([["a", "b", "c"]] * 50, config)
     assert sum("0.025" in str(w.message) and "word2vec" in str(w.message) for w in caught) == warned
-
-
-@pytest.mark.parametrize("window", [5, 20])
-def test_skipgram_that_shares_negatives_bears_twice_its_learning_rate(window: int) -> None:
-    """Training would diverge here if all predictions that share a draw took their steps at once."""
-    rng = np.random.default_rng(2)
-    corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(2_000)]
-    common = TrainConfig(
-        model="skipgram", window=window, negative=10, alpha=0.1, vector_size=50, sample=0, epochs=2,
-        workers=1, min_count=1,
-    )  # fmt: skip
-    exact, shared = (
-        train(corpus[:1_800], dataclasses.replace(common, **options), valid=corpus[1_800:]).record[
-            "valid_loss_by_epoch"
-        ][-1]
-        for options in ({"negatives": "exact"}, {"shared_by": 16})
-    )
-    assert shared == pytest.approx(exact, rel=0.002)
 
 
 @pytest.mark.parametrize("window", [5, 20])
