@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from both_halves import Judge, Study, cell
 from study import Runs, Setting, data_files, parser, values
+from trained_cells import Judge, Study, cell
 
 from wordvec_ca.eval import read_tagged
 from wordvec_ca.eval.tasks import tagging
