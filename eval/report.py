@@ -282,7 +282,7 @@ def digest_of(*columns: Iterable[Any]) -> str:
 
 
 def reports_in(path: str | os.PathLike[str]) -> list[Report]:
-    """Read the reports that ``cawv eval --json`` wrote: one array, or one record a line.
+    """Read the reports that ``cawv eval --json`` wrote, one record a line.
 
     If a model has several records on one data set, the last one is used.
 
@@ -293,15 +293,13 @@ def reports_in(path: str | os.PathLike[str]) -> list[Report]:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-        if text.startswith('{"'):
-            records = [json.loads(line) for line in text.split("\n") if line.strip()]
-        else:
-            records = json.loads(text)
+        # not splitlines: it also breaks at U+2028, which may be part of a word
+        records = [json.loads(line) for line in text.split("\n") if line.strip()]
         reports = [Report.from_dict(record) for record in records]
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{path}: these are not reports ({type(error).__name__}: {error}); write them with "
-            "cawv eval MODEL --json FILE --items"
+            "cawv eval MODEL --json --items > FILE"
         ) from None
     return list({(report.model, report.task, report.dataset): report for report in reports}.values())
 

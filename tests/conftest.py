@@ -45,6 +45,11 @@ class Outcome(NamedTuple):
         """The command's output, as JSON."""
         return json.loads(self.out)
 
+    @property
+    def records(self) -> list[Any]:
+        """The command's output, which has a JSON record a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
 
 @pytest.fixture
 def command(

@@ -159,7 +159,7 @@ def reports(
             start = time.process_time()
             found += run(vectors, [job], workers=1, name=path.stem, common=words, skipped=say_skipped)
             times[f"{job.task}/{job.dataset}"] = round(time.process_time() - start, 1)
-        path.write_text(json.dumps([report.to_dict(items=True) for report in found]), "utf-8")
+        path.write_text("\n".join(report.to_json(items=True) for report in found), "utf-8")
         path.with_suffix(".seconds").write_text(f"{time.process_time() - began:.1f}")
         say(f"{path.stem}: {times}")
     return reports_in(path)

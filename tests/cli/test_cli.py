@@ -948,7 +948,7 @@ def test_words_that_were_never_seen(cawv: Run, here: Path) -> None:
     (here / "pairs.tsv").write_text("house\thouses\t9\nhoused\tmices\t2\nmouse\tmousing\t5\nxyz\thouse\t1\n")
     outcome = cawv("eval", "model", "--similarity", "pairs.tsv", "--json")
     assert outcome.code == 0, outcome.err
-    report = json.loads(outcome.out)[0]
+    report = json.loads(outcome.out)
     assert report["details"]["words_from_ngrams"] == 3  # housed, mices, mousing
     assert report["coverage"] == 0.75
     for name in ("v.fasttext", "v.txt"):

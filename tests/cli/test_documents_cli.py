@@ -163,7 +163,7 @@ def test_evaluation_infers(command: Command, subj: Path, data: Path) -> None:
     outcome = command(
         "eval", subj / "dbow", "--sentiment", subj / "labelled.tsv", "--sts", pairs, "--json", "-q"
     )
-    sentiment, sts = outcome.json
+    sentiment, sts = outcome.records
     assert sentiment["metrics"]["accuracy"]["value"] > 0.6  # 0.5 is always giving the same class
     assert "inferred" in sentiment["protocol"]
     assert next(iter(sts["metrics"])) == "infer"

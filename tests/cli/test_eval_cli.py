@@ -66,7 +66,7 @@ def run(command, *arguments):
 
 def test_everything_in_a_folder_runs_from_one_command(folder):
     result = run(evaluate, folder / "good.txt", "--data", folder / "data", "--json", "--controls")
-    reports = json.loads(result.stdout)
+    reports = list(map(json.loads, result.stdout.splitlines()))
     real = {r["task"]: r for r in reports if r["model"].endswith("good.txt")}
     given = {name for name, task in TASKS.items() if task.by_default and task.in_folder(folder / "data")}
     assert set(real) == given > {"similarity", "analogy", "pos-induction", "tagging", "sentiment", "sts"}
@@ -112,7 +112,7 @@ def test_a_table_names_what_is_missing_and_where_to_get_it(folder):
 
 def test_files_alone_choose_their_tasks(folder):
     result = run(evaluate, folder / "good.txt", "--similarity", folder / "data/wordsim/pairs.tsv", "--json")
-    assert [report["task"] for report in json.loads(result.stdout)] == ["similarity"]
+    assert [report["task"] for report in map(json.loads, result.stdout.splitlines())] == ["similarity"]
     with pytest.raises(ValueError, match=r"not enough for tagging, which needs NAME\.train"):
         run(evaluate, folder / "good.txt", "--tagging", folder / "data/pos/tiny.train.tsv")
 
@@ -222,13 +222,14 @@ def test_vectors_of_gensim_are_judged_like_ours(folder):
 def test_two_models_are_compared_directly_and_from_saved_reports(folder):
     options = ("--data", folder / "data", "--tasks", "similarity,pos-induction,tagging,sentiment")
     result = run(compare, folder / "bad.txt", folder / "good.txt", *options, "--json")
-    found = json.loads(result.stdout)
+    found = list(map(json.loads, result.stdout.splitlines()))
     assert [d["task"] for d in found] == ["similarity", "pos-induction", "tagging", "sentiment"]
     assert {d["verdict"] for d in found if d["task"] != "sentiment"} == {"better"}
     for name in ("good", "bad"):
         saved = run(evaluate, folder / f"{name}.txt", *options, "--json", "--items")
         (folder / f"{name}.json").write_text(saved.stdout)
-    again = json.loads(run(compare, folder / "bad.json", folder / "good.json", "--json").stdout)
+    result = run(compare, folder / "bad.json", folder / "good.json", "--json")
+    again = list(map(json.loads, result.stdout.splitlines()))
     for one, other in zip(found, again, strict=True):
         assert one["difference"] == pytest.approx(other["difference"])
         assert one["holm"] == pytest.approx(other["holm"])

@@ -24,7 +24,6 @@ SHORT = ("--method", "sif", "--quiet")
 CHANGE = ("change", "c.txt", "d.txt", *LITTLE[2:6], "--permutations", "20", "--repeats", "1", "--quiet")
 AXIS = ("axis", "m", "w1:w2", "w3:w4", "--words", "w5,w6")
 ATTENTION = ("attention", "m", "w1 w2 w3", "--target", "w2")
-ASSOCIATION = ("association", "m", "--random-lists", "39", "--targets", "w1,w2", "w3,w4")
 
 
 COMMANDS = {
@@ -33,7 +32,6 @@ COMMANDS = {
     "train-save-vocab": (*TRAIN, "--overwrite", "--save-vocab", "v.tsv"),
     "train-cache": (*TRAIN, "--overwrite", "--keep-cache", "--cache-dir", "k"),
     "vocab": ("vocab", "c.txt", "-o", "v.tsv", "--overwrite"),
-    "vocab-json": ("vocab", "c.txt", "-o", "v.tsv", "--overwrite", "--json=found.json"),
     "phrases": ("phrases", "c.txt", "-o", "p.tsv", "--threshold", "1e-9", "--min-count", "1", "--overwrite"),
     "reembed": ("reembed", "m", "d.txt", "-o", "again", "--max-iter", "2", "--overwrite"),
     "reembed-counts": ("reembed", "m", "d.txt", "-o", "c.npz", "--counts-only", "--overwrite"),
@@ -42,7 +40,6 @@ COMMANDS = {
     "embed": ("embed", "m", "d.txt", "-o", "e.npy", *SHORT, "--overwrite"),
     "embed-fit": ("embed", "m", "d.txt", "-o", "e.npy", "--save-fit", "fit", *SHORT, "--overwrite"),
     "search": ("search", "m", "d.txt", "w1 w2", *SHORT, "--rebuild"),
-    "search-json": ("search", "m", "d.txt", "w1 w2", *SHORT, "--json=s.json"),
     "align": ("align", "m", "n", "-o", "a.safetensors", "--overwrite"),
     "index": ("index", "m", "--queries", "1"),
     "explore": ("explore", "m", "-o", "x.html", "--overwrite", "--method", "pca", "--words", "30"),
@@ -51,23 +48,15 @@ COMMANDS = {
     "change-all": (*CHANGE, "-o", "c.tsv", "--plot", "c.svg", "--page", "c.html", "--overwrite"),
     "change-page": (*CHANGE, "--page", "c.html", "--overwrite"),
     "change-plot": (*CHANGE, "--plot", "c.svg", "--overwrite"),
-    "axis-json": (*AXIS, "--json=a.json"),
     "axis-plot": (*AXIS, "--plot", "a.svg", "--overwrite"),
-    "association": (*ASSOCIATION, "--attributes", "w5,w6", "w7,w8", "--json=a.json"),
     "attention-plot": (*ATTENTION, "--plot", "a.png", "--overwrite"),
-    "attention-json": (*ATTENTION, "--json=a.json"),
-    "nn": ("nn", "m", "w1", "--json=n.json"),
-    "analogy": ("analogy", "m", "w1", "w2", "w3", "--json=n.json"),
-    "info": ("info", "m", "--json=i.json"),
-    "eval": ("eval", "m", "--similarity", "pairs.tsv", "--no-runs", "--json=e.json", "--items"),
-    "compare": ("compare", "m", "n", "--similarity", "pairs.tsv", "--json=e.json"),
     **{
         f"export-{form}": ("export", "m", "-o", f"out.{form}", "--format", form, "--overwrite")
         for form in ("word2vec", "word2vec-binary", "glove", "gensim", "safetensors", "projector")
     },
     "export-huggingface": ("export", "m", "-o", "out", "--format", "huggingface", "--overwrite"),
 }
-NOT_AGAIN = {"train-cache": "k", "search-json": "d.txt.cawv-index"}
+NOT_AGAIN = {"train-cache": "k"}
 """Files that a command does not write again when it is run again."""
 LIBRARIES = {"attention-plot": "matplotlib"}
 

@@ -340,24 +340,6 @@ def test_train_shows_a_bar_on_a_terminal_and_nothing_elsewhere(text, capfd, monk
     assert "epoch 2/2" in capfd.readouterr().err
 
 
-def test_json_takes_a_file_that_no_word_is_mistaken_for(command, vectors_of) -> None:
-    path = vectors_of(["paris", "rome", "france", "italy", "results.txt"])
-    printed = command("nn", path, "--json", "paris")
-    assert printed.json["word"] == "paris"
-    for form in (("--json", "a.jsonl"), ("--json=a.jsonl",)):
-        assert command("nn", path, "paris", *form).out == command("nn", path, "paris").out
-    first, second = Path("a.jsonl").read_text().splitlines(keepends=True)
-    assert first == second == printed.out
-    assert command("nn", path, "--json", "results.txt").json["word"] == "results.txt"
-    assert command("nn", path, "--json", "--", "paris").out == printed.out
-    command("analogy", path, "paris", "france", "rome", "--json=b")
-    assert Path("b").read_text() == command("analogy", path, "paris", "france", "rome", "--json").out
-    command("info", path, "--json=c")
-    assert Path("c").read_text().startswith('{"words": 5')
-    command("info", path, "--json", "d").says(2, "--json=d")
-    command("nn", path, "paris", "--json=b").says(2, "holds other results")
-
-
 def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of) -> None:
     path = vectors_of(["paris", "rome"])
     wrong = f"{path}x"

@@ -21,7 +21,7 @@ def test_a_shop_of_known_answer(command: Callable[..., Any]) -> None:
     assert {'tokenizer = "whitespace"', "epochs = 5", 'window = "all"'} <= settings
     sequences = ("--sequences", "shop.train.txt", "--sequences", "shop.test.txt")
     outcome = command("eval", "m", "--tasks", "next-item", *sequences, "--json", "-q")
-    [report] = outcome.json
+    [report] = outcome.records
     figures = {name: metric["value"] for name, metric in report["metrics"].items()}
     assert figures["hit-rate@10"] == 1.0  # the seven other items of the department are the nearest
     assert figures["co-occurrence"] == 1.0

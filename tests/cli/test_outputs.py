@@ -41,7 +41,6 @@ def test_no_output_is_or_lies_in_what_is_read(command, text) -> None:
         ("embed", "m", text, "-o", "e.npy", "--counts", "v.tsv", "--save-fit", "v.tsv"),
         ("export", "m", "-o", "m/vocab.tsv", "--format", "glove", "--overwrite"),
         ("index", "m", "-o", "m"),
-        ("info", "m", "--json=m/new.json"),
         ("search", "m", text, "w1", "--index", "m"),
     ):
         outcome = command(*line)

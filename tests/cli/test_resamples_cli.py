@@ -41,13 +41,13 @@ def test_every_command_says_how_sure_it_is(command: Command, model: Path) -> Non
     assert sum(one["agreement"] for one in answers) <= 3  # each model has only one nearest word
     context = command("attention", model, "w1 w4 w7 w10 w13", "--target", "w7", "--json").json["context"]
     assert all(0 <= one["low"] <= one["high"] <= 1 for one in context)
-    [report] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q").json
+    [report] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q").records
     assert len(report["runs"]) == 3
     assert -1 <= report["one_run"][0] < report["one_run"][1] <= 1
     compared = command("compare", model, model, "--similarity", "pairs.tsv", "-q").out
     assert "lines were sampled" in compared
     assert "300 lines" in command("info", model).out
-    [alone] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q", "--no-runs").json
+    [alone] = command("eval", model, "--similarity", "pairs.tsv", "--json", "-q", "--no-runs").records
     assert "runs" not in alone
     assert command("report", model).code == 0
     assert "82% to 92%" in (model / "report.html").read_text(encoding="utf-8")

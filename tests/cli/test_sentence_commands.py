@@ -263,7 +263,7 @@ def test_eval_takes_word_counts_from_a_file(tmp_path, model, cawv):
     pairs = write(tmp_path / "pairs.tsv", lines)
     counts = write(tmp_path / "counts.tsv", [f"{word}\t{10**i}" for i, word in enumerate(WORDS[::-1])])
     plain, weighted = (
-        json.loads(cawv("eval", model, "--tasks", "sts", "--sts", pairs, "--json", *more).out)[0]["metrics"]
+        json.loads(cawv("eval", model, "--tasks", "sts", "--sts", pairs, "--json", *more).out)["metrics"]
         for more in ((), ("--counts", counts))
     )
     assert {"sif", "mean", "usif", "ca-sem", "ca-sem-sif", "ca-sem-full"} <= set(plain)
@@ -353,7 +353,7 @@ def test_eval_and_compare_judge_by_the_method_asked(tmp_path, attention_model, m
     ]
     sets = write(tmp_path / "pairs.tsv", pairs)
     run = cawv("eval", attention_model, "--sts", sets, "--method", "attention-usif", "--json", "-q")
-    metrics = json.loads(run.out)[0]["metrics"]
+    metrics = json.loads(run.out)["metrics"]
     assert next(iter(metrics)) == "attention-usif"
     assert {"sif", "attention"} <= set(metrics)
     run = cawv("eval", model, "--sts", sets, "--method", "attention", code=1)

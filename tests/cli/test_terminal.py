@@ -290,7 +290,7 @@ def inputs(text, command, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_what_commands_print_fits_80_columns_and_breaks_no_word(name, inputs, command, monkeypatch) -> None:
-    monkeypatch.setattr("wordvec_ca.cli.terminal.is_terminal", lambda stream: True)
+    monkeypatch.setattr("wordvec_ca.cli.output.is_terminal", lambda stream: True)
     monkeypatch.setenv("NO_COLOR", "1")
     before = set(os.listdir())
 

@@ -163,7 +163,6 @@ def test_outputs_are_compressed_as_their_names_say(command) -> None:
     )
     assert gzip.decompress(Path("p.tsv.gz").read_bytes())
     assert command("train", "c.txt", "--phrases", "p.tsv.gz", *small, "-o", "p").code == 0
-    command("nn", "m", "new", "--json=x.jsonl.gz").says(2, "appended")
 
 
 @pytest.fixture

@@ -172,13 +172,13 @@ def test_json_keeps_everything_that_a_comparison_needs(tmp_path):
     )
     report.measure("spearman", "spearman", "gold", "cosine")
     path = tmp_path / "a.json"
-    path.write_text(f"[{report.to_json(items=True)}]", encoding="utf-8")
+    path.write_text(report.to_json(items=True) + "\n", encoding="utf-8")
     (again,) = reports_in(path)
     assert again.metrics == report.metrics
     np.testing.assert_array_equal(again.items["cosine"], score)
     assert compare([report], [[again]])[0].difference == 0
     assert "naïve" in report_table([report])
-    path.write_text("{}")
+    path.write_text("")
     assert reports_in(path) == []
     path.write_text("no json")
     with pytest.raises(DataError, match="these are not reports"):

@@ -24,8 +24,8 @@ from wordvec_ca.models.config import TrainConfig
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.report.attention import relative_attention, word_classes
 from wordvec_ca.report.charts import Scale, Series, chart
-from wordvec_ca.report.facts import reproduction
 from wordvec_ca.report.page import render
+from wordvec_ca.report.run import reproduction
 from wordvec_ca.runs import RunRequest, run_request
 
 HOSTILE = [

@@ -206,7 +206,7 @@ def word_lists(folder: Path) -> None:
     from wordvec_ca.associations import read_pairs, read_words
     from wordvec_ca.corpus import Phrases
     from wordvec_ca.errors import DataError
-    from wordvec_ca.report.explorer.classes import read_classes
+    from wordvec_ca.report.explorer.contents import read_classes
 
     for read in (Phrases.load, read_classes, read_words, read_pairs):
         with suppress(DataError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors, refuse_untrained
-from wordvec_ca.cli.options import Choice, part_option, restrict_vocab_option, vectors_option
+from wordvec_ca.cli.options import Choice, json_option, part_option, restrict_vocab_option, vectors_option
+from wordvec_ca.cli.output import show_json
 from wordvec_ca.cli.paths import ExistingPath
 
 
-@click.command(name="analogy", cls=JsonCommand, short_help="A is to B as C is to what?")
+@click.command(name="analogy", short_help="A is to B as C is to what?")
 @click.argument("model", type=ExistingPath())
 @click.argument("a")
 @click.argument("b")
@@ -26,7 +26,7 @@ from wordvec_ca.cli.paths import ExistingPath
 @restrict_vocab_option
 @part_option
 @vectors_option
-@json_option("A JSON object.")
+@json_option("A JSON object")
 def command(
     model: str,
     a: str,
@@ -37,7 +37,7 @@ def command(
     restrict_vocab: int | None,
     part: str | None,
     form: str | None,
-    json_to: str | None,
+    as_json: bool,
 ) -> None:
     """Print the words that are to C as B is to A.
 
@@ -49,7 +49,7 @@ def command(
     the first answer.
     """
     from wordvec_ca.cli.neighbour_table import look_up, neighbour_records, neighbour_table, unknown_word
-    from wordvec_ca.cli.terminal import show_styled
+    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import analogies
 
@@ -67,7 +67,7 @@ def command(
     has_counts = vectors.counts is not None
     counts = {one.word: vectors.get_vecattr(one.word, "count") for one in answers} if has_counts else {}
     records = [{**one, "count": counts.get(one["word"])} for one in neighbour_records(answers)]
-    with record_writer(json_to, "a") as write:
-        write({"a": a, "b": b, "c": c, "method": method, "answers": records})
-    if json_to != "-":
+    if as_json:
+        show_json({"a": a, "b": b, "c": c, "method": method, "answers": records})
+    else:
         show_styled(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))

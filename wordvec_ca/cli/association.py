@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.options import json_option
+from wordvec_ca.cli.output import say, show, show_json
 from wordvec_ca.cli.paths import ExistingPath
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ def _two_lists(
     return lists
 
 
-@click.command(
-    "association", cls=JsonCommand, short_help="Are two groups of words associated with two others?"
-)
+@click.command("association", short_help="Are two groups of words associated with two others?")
 @click.argument("model", type=ExistingPath())
 @click.option(
     "--targets", nargs=2, metavar="A B", callback=_two_lists,
@@ -43,7 +41,7 @@ def _two_lists(
 @click.option("--random-lists", "n_random", type=click.IntRange(min=39), default=1000, show_default=True,
               help="Pairs of random lists to compare with.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Seed of the random lists.")
-@json_option("A JSON object.")
+@json_option("A JSON object")
 def command(
     model: str,
     targets: tuple[str, str] | None,
@@ -53,7 +51,7 @@ def command(
     normalize: bool,
     n_random: int,
     seed: int,
-    json_to: str | None,
+    as_json: bool,
 ) -> None:
     """Measure how the targets A and B are associated with the attributes X and Y.
 
@@ -94,10 +92,10 @@ def command(
         raise click.UsageError(str(error)) from None
     for warning in found.warnings():
         say(f"Warning: {warning}")
-    if json_to != "-":
+    if as_json:
+        show_json(found.to_dict())
+    else:
         show(_table(found))
-    with record_writer(json_to, "measures") as write:
-        write(found.to_dict())
 
 
 def _table(found: Association) -> str:

@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import tokenizer_of_model_option
-from wordvec_ca.cli.output import say, show, write_outputs
+from wordvec_ca.cli.options import json_option, tokenizer_of_model_option
+from wordvec_ca.cli.output import say, show, show_json, write_outputs
 from wordvec_ca.cli.paths import OUTPUT_FILE, ExistingPath
 from wordvec_ca.errors import install_extra
 
 
-@click.command(name="attention", cls=JsonCommand, short_help="Which words an attention model weighs.")
+@click.command(name="attention", short_help="Which words an attention model weighs.")
 @click.argument("model", type=ExistingPath(file_okay=False))
 @click.argument("sentence")
 @click.option(
@@ -34,7 +33,7 @@ from wordvec_ca.errors import install_extra
     "--plot", type=OUTPUT_FILE, metavar="FILE.png", help="Also draw the weights.  [default: only the table]"
 )
 @click.option("--overwrite", is_flag=True, help="Replace FILE.png if it exists.")
-@json_option("A JSON object.")
+@json_option("A JSON object")
 def command(
     model: str,
     sentence: str,
@@ -43,7 +42,7 @@ def command(
     tokenizer: str | None,
     plot: str | None,
     overwrite: bool,
-    json_to: str | None,
+    as_json: bool,
 ) -> None:
     """Print how much each word of SENTENCE counts when MODEL predicts the target from the others.
 
@@ -68,14 +67,14 @@ def command(
         }
         for w in weights
     ]
-    if json_to != "-":
+    if as_json:
+        show_json({"target": tokens[place], "context": rows})
+    else:
         show(
             "\n\n".join(
                 table_of_weights([w for w in weights if w.part == name], tokens[place]) for name in names
             )
         )
-    with record_writer(json_to, "target") as write:
-        write({"target": tokens[place], "context": rows})
     write_outputs({plot: lambda: _picture(weights, names, tokens[place], plot or "")}, overwrite=overwrite)
     if plot:
         say(plot)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import Choice
-from wordvec_ca.cli.output import say, show, write_outputs
+from wordvec_ca.cli.options import Choice, json_option
+from wordvec_ca.cli.output import say, show, show_json, write_outputs
 from wordvec_ca.cli.paths import OUTPUT_FILE, check_svg
 
 if TYPE_CHECKING:
     from wordvec_ca.associations import Projections
 
 
-@click.command("axis", cls=JsonCommand, short_help="Where are words between two poles?")
+@click.command("axis", short_help="Where are words between two poles?")
 @click.argument("models_and_pairs", nargs=-1, required=True, metavar="MODEL... POLE:POLE...")
 @click.option("--pairs", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
               help="Pairs of poles, he:she, one on each line.")  # fmt: skip
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     help="Draw the words on the axis with their intervals; of several models a curve for each word.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
-@json_option("A JSON object for each word and model.")
+@json_option("A JSON object a word and model")
 def command(
     models_and_pairs: tuple[str, ...],
     pairs: str | None,
@@ -39,7 +38,7 @@ def command(
     method: Any,
     plot: str | None,
     overwrite: bool,
-    json_to: str | None,
+    as_json: bool,
 ) -> None:
     """Project words on an axis between two poles.
 
@@ -79,7 +78,7 @@ def command(
             where = f" in {name}" if len(models) > 1 else ""
             say(f"Warning: without a vector{where}: {', '.join(of_model.missing)}")
         found.append(of_model)
-        if json_to != "-":
+        if not as_json:
             if len(models) > 1:
                 show(name)
             sides = made.on_their_sides
@@ -90,10 +89,8 @@ def command(
             )
             show(f"{made.name}{right}")
             show(_table(of_model))
-    with record_writer(json_to, "model") as write:
-        for name, of_model in zip(models, found, strict=True):
-            for one in of_model:
-                write({"model": name, **_record(one)})
+        for one in of_model if as_json else ():
+            show_json({"model": name, **_record(one)})
     write_outputs({plot: lambda: projection_chart(found, models)}, overwrite=overwrite)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import shlex
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from wordvec_ca.cli.json_output import record_writer
-from wordvec_ca.cli.options import option, threads_option
-from wordvec_ca.cli.output import say, write_outputs
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, check_svg
-from wordvec_ca.cli.provenance import SUFFIX, provenance
-from wordvec_ca.cli.terminal import Column, show_styled, table
+from wordvec_ca._version import __version__
+from wordvec_ca.cli.options import json_option, option, threads_option
+from wordvec_ca.cli.output import PROVENANCE, say, show_json, show_styled, write_outputs
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, check_svg, names_read
+from wordvec_ca.cli.terminal import Column, table
+from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.model_files import ModelFile
 
 
@@ -25,7 +29,7 @@ from wordvec_ca.specs.model_files import ModelFile
 @click.option("--page", type=OUTPUT_FILE, metavar="HTML", help="Write a page with all words, to search "
               "and sort in any browser.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object for each word on stdout.")
+@json_option("A JSON object a word")
 @click.option("-n", "--show", "n_shown", type=click.IntRange(min=0), default=20, show_default=True,
               help="Words to show.")  # fmt: skip
 @click.option("--permutations", type=click.IntRange(20, 10_000), default=200, show_default=True,
@@ -119,9 +123,8 @@ def command(
         )
     shown = found.words[:n_shown]
     if as_json:
-        with record_writer("-", "word") as write:
-            for one in found.words:
-                write(one.to_dict())
+        for one in found.words:
+            show_json(one.to_dict())
     elif shown:
         show_styled(_table(shown, permuted=bool(found.permutations)))
     certain = sum(one.fdr <= 0.05 for one in found.words)
@@ -158,7 +161,7 @@ def command(
         write_outputs(
             {
                 output: lambda: found.table() + "\n",
-                output and output + SUFFIX: provenance,
+                output and output + PROVENANCE: _provenance,
                 plot: lambda: trajectories(drawn, texts),
                 page: lambda: changes_page(found, texts),
             },
@@ -235,3 +238,42 @@ def _are_models(names: tuple[str, ...]) -> bool:
             "trained on, or models only, which are compared without p"
         )
     return bool(models)
+
+
+def _provenance() -> str:
+    """Return the provenance of what the running command writes, as JSON.
+
+    It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each.
+    The digest of a folder is that of its ``SHA256SUMS`` if there is one, else that of the digests of its
+    files.
+    """
+    from wordvec_ca.files import json_text
+
+    context = click.get_current_context()
+    record: dict[str, Any] = {
+        "program": f"cawv {__version__}",
+        "command": shlex.join(["cawv", *map(showable_name, context.find_root().obj["arguments"])]),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seed": context.params.get("seed"),
+        "inputs": [
+            {"name": showable_name(name), "sha256": _digest(Path(name))} for name in names_read(context)
+        ],
+    }
+    return json_text(record, indent=2) + "\n"
+
+
+def _digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file or folder; None if it is not on this machine or no longer exists."""
+    from wordvec_ca.files import CHECKSUMS
+
+    if path.is_dir():
+        sums = path / CHECKSUMS
+        if sums.is_file():
+            return _digest(sums)
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        lines = "".join(f"{_digest(file)}  {file.relative_to(path)}\n" for file in files)
+        return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

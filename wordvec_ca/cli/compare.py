@@ -13,13 +13,14 @@ from wordvec_ca.cli.evaluation_options import (
     evaluation_options,
     files_of,
 )
-from wordvec_ca.cli.json_output import NAMES, record_writer
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import vectors_option
-from wordvec_ca.cli.output import reason, say, show
+from wordvec_ca.cli.output import reason, say, show, show_json, show_styled, terminal_width
 from wordvec_ca.cli.paths import ExistingPath
-from wordvec_ca.cli.provenance import write_provenance
-from wordvec_ca.cli.terminal import Column, show_styled, status, table, terminal_width, wrapped
+from wordvec_ca.cli.terminal import Column, status, table, wrapped
+
+SAVED = (".json", ".jsonl")
+"""Suffixes of files that contain the results of ``cawv eval --json``."""
 
 COLUMNS = (
     Column("model name"),
@@ -51,17 +52,17 @@ def command(
     runs: bool,
     seed: int,
     workers: int,
-    json_to: str | None,
+    as_json: bool,
     quiet: bool,
     form: str | None,
     **files: Any,
 ) -> None:
     """Compare MODELS with BASELINE on the same items, and name ties.
 
-    Each is a model, as for `cawv eval`, or a file that `cawv eval --json=FILE.json --items` wrote. Analogies,
-    categories and induction, which are easier with fewer words, are run among the words that all models have.
-    Differences come with paired 95 % intervals, and with p-values adjusted for the number of comparisons
-    (Holm).
+    Each is a model, as for `cawv eval`, or a file of its results: cawv eval MODEL --json --items > FILE.json.
+    Analogies, categories and induction, which are easier with fewer words, are run among the words that all
+    models have. Differences come with paired 95 % intervals, and with p-values adjusted for the number of
+    comparisons (Holm).
 
     The results of each model are shown on stderr as they come. Models that cannot be read or compared are
     listed, the rest are compared, and the exit status is 1.
@@ -97,7 +98,7 @@ def command(
             faults.append(str(entry))
 
     def reports(path: Path) -> list[Report]:
-        if path.suffix in NAMES:
+        if path.suffix in SAVED:
             return reports_in(path)
         if not quiet:
             say(path)
@@ -128,13 +129,13 @@ def command(
 
     def look_at_words(path: Path) -> Path:
         nonlocal common, n_judged
-        if path.suffix not in NAMES:
+        if path.suffix not in SAVED:
             words = KeyedVectors.load(path).index_to_key
             common = words if common is None else common_words([common, words])
             n_judged += 1
         return path
 
-    with record_writer(json_to, "task", array=True) as write, status(quiet) as tell:
+    with status(quiet) as tell:
         readable = each((baseline, *models), look_at_words)  # before any model is judged
         if common is not None and n_judged > 1:
             if not quiet:
@@ -146,7 +147,10 @@ def command(
             raise DataError("\n* ".join(["there is nothing to compare with the baseline", *faults]))
         differences = compare(first, others, refused=lambda error: faults.append(reason(error)))
         tell("")
-        if differences and json_to != "-":
+        if as_json:
+            for difference in differences:
+                show_json(difference.to_dict())
+        elif differences:
             several = len({difference.model for difference in differences}) > 1
             rows = [row if several else ("", *row[1:]) for row in comparison_rows(differences)]
             columns = [column if several or i else Column("") for i, column in enumerate(COLUMNS)]
@@ -154,9 +158,5 @@ def command(
             columns_wide = terminal_width() or 100
             remarks = comparison_remarks(differences).split("\n")
             show("\n" + "\n".join(line for text in remarks for line in wrapped(text, columns_wide)))
-        for difference in differences:
-            write(difference.to_dict())
-    if json_to not in (None, "-"):
-        write_provenance(json_to)
     if faults:
         raise DataError("\n* ".join([f"{len(faults)} could not be compared", *dict.fromkeys(faults)]))

@@ -12,14 +12,12 @@ from wordvec_ca.cli.evaluation_options import (
     evaluation_options,
     files_of,
 )
-from wordvec_ca.cli.json_output import record_writer
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import part_option, vectors_option
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import say, show, show_json, show_styled, styled, terminal_width
 from wordvec_ca.cli.paths import ExistingPath
-from wordvec_ca.cli.provenance import write_provenance
 from wordvec_ca.cli.sentence_options import infers
-from wordvec_ca.cli.terminal import Column, Table, cell, show_styled, status, styled, terminal_width, wrapped
+from wordvec_ca.cli.terminal import Column, Table, cell, status, wrapped
 
 
 @click.command("eval", cls=EvaluationCommand)
@@ -49,7 +47,7 @@ def command(
     runs: bool,
     seed: int,
     workers: int,
-    json_to: str | None,
+    as_json: bool,
     quiet: bool,
     controls: bool,
     counts: str | None,
@@ -89,7 +87,7 @@ def command(
     jobs, missing = plan(tasks, folder=folder, files=files_of(files))
     if not jobs:
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
-    with record_writer(json_to, "model", array=True) as write, status(quiet) as tell:
+    with status(quiet) as tell:
         vectors = load_vectors(model, vectors=form)
         infer = None
         if part is not None:
@@ -134,12 +132,13 @@ def command(
             head = (f"\n{cell(report.model)}\n" if reports else "") + table.head() if new else ""
             reports.append(report)
             try:
-                if json_to != "-":
-                    if head:
-                        show_styled(head)
-                    for row in report_rows([report])[: None if details else report.shown + bool(report.runs)]:
-                        show_styled(table.row(row))
-                write(report.to_dict(items=items))
+                if as_json:
+                    show_json(report.to_dict(items=items))
+                    return
+                if head:
+                    show_styled(head)
+                for row in report_rows([report])[: None if details else report.shown + bool(report.runs)]:
+                    show_styled(table.row(row))
             except BrokenPipeError:  # nobody reads on
                 raise
             except OSError as error:  # a disk that is full now may have room when the next task has ended
@@ -148,7 +147,7 @@ def command(
 
         for report in run(vectors, jobs, name=name, skipped=missing.append, **options):
             print_report(report)
-        if reports and json_to != "-" and (no_room := table.left_out()):
+        if reports and not as_json and (no_room := table.left_out()):
             tell("")
             show(no_room)
         if not reports:
@@ -160,8 +159,6 @@ def command(
             # the control has the same words, so tasks that could not run are already reported for the model
             for report in run(other, jobs, name=f"{name} ({kind})", skipped=lambda _: None, **options):
                 print_report(report)
-    if json_to not in (None, "-") and not unwritten:
-        write_provenance(json_to)
     # a user who chose no tasks does not need to know what each skipped task requires
     asked = details or tasks is not None or folder is not None
     unasked = [] if asked else [entry for entry in missing if not entry.failed]
@@ -170,7 +167,7 @@ def command(
         names = ", ".join(dict.fromkeys(entry.task for entry in unasked))
         told.append(f"* no data files (see --details): {names}")
     left_out = "\n".join(["", "Not run:", *told]) if told else ""
-    if json_to == "-":
+    if as_json:
         if left_out and not quiet:
             say(left_out.lstrip())
     else:

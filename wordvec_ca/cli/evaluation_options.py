@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option
+from wordvec_ca.cli.options import json_option
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.errors import known_names
 from wordvec_ca.specs.tasks import TASK_SPECS
@@ -24,7 +24,7 @@ class _LocalFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-class EvaluationCommand(JsonCommand):
+class EvaluationCommand(click.Command):
     """A command that has, for each task, an option for files."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -79,7 +79,7 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything random."),
             click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Threads."),
-            json_option("A JSON record per result, as it comes; on standard output one array."),
+            json_option("A JSON object a result, as it comes"),
             click.option("-q", "--quiet", is_flag=True, help="No progress on stderr."),
         )
     ):

@@ -9,13 +9,12 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import threads_option, vectors_option
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.options import json_option, threads_option, vectors_option
+from wordvec_ca.cli.output import say, show, show_json
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 
 
-@click.command(name="index", cls=JsonCommand, short_help="An index for fast, approximate neighbours.")
+@click.command(name="index", short_help="An index for fast, approximate neighbours.")
 @click.argument("model", type=ExistingPath())
 @click.option("-o", "--output", type=OUTPUT, metavar="DIR", help="[default: MODEL.cawv-neighbours]")
 @click.option(
@@ -34,7 +33,7 @@ from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 )
 @threads_option
 @vectors_option
-@json_option("A JSON object.")
+@json_option("A JSON object")
 def command(
     model: str,
     output: str | None,
@@ -42,7 +41,7 @@ def command(
     queries: int,
     workers: int | None,
     form: str | None,
-    json_to: str | None,
+    as_json: bool,
 ) -> None:
     """Index the vectors of MODEL, and print how many of the exact neighbours the index finds.
 
@@ -53,33 +52,34 @@ def command(
     import time
 
     from wordvec_ca.cli.neighbour_index import index_of, rows_of
-    from wordvec_ca.cli.terminal import is_terminal, status
+    from wordvec_ca.cli.output import is_terminal
+    from wordvec_ca.cli.terminal import status
     from wordvec_ca.specs.quantities import duration
     from wordvec_ca.vectors import ApproximateNeighbours
 
     place = Path(output) if output else index_of(model)
-    with record_writer(json_to, "index") as write:
-        vectors = rows_of(model, form)
-        began = time.perf_counter()
-        with status(quiet=not is_terminal(sys.stderr)) as tell:
+    vectors = rows_of(model, form)
+    began = time.perf_counter()
+    with status(quiet=not is_terminal(sys.stderr)) as tell:
 
-            def progress(done: int, total: int) -> None:
-                left = (time.perf_counter() - began) * (total - done) / max(1, done)
-                tell(f"{done / total:.0%} of {len(vectors):,} vectors, about {duration(left)} left")
+        def progress(done: int, total: int) -> None:
+            left = (time.perf_counter() - began) * (total - done) / max(1, done)
+            tell(f"{done / total:.0%} of {len(vectors):,} vectors, about {duration(left)} left")
 
-            index = ApproximateNeighbours.build(
-                vectors,
-                place,
-                probes=probes,
-                workers=workers,
-                progress=progress,
-            )
-        seconds = time.perf_counter() - began
-        say(f"Indexed {len(index):,} vectors in {seconds:.1f} s: {place}")
-        recall = index.recall(queries=queries)
+        index = ApproximateNeighbours.build(
+            vectors,
+            place,
+            probes=probes,
+            workers=workers,
+            progress=progress,
+        )
+    seconds = time.perf_counter() - began
+    say(f"Indexed {len(index):,} vectors in {seconds:.1f} s: {place}")
+    recall = index.recall(queries=queries)
+    if as_json:
         record: dict[str, Any] = recall._asdict()
-        write({"index": str(place), "vectors": len(index), "seconds": round(seconds, 3), **record})
-    if json_to != "-":
+        show_json({"index": str(place), "vectors": len(index), "seconds": round(seconds, 3), **record})
+    else:
         show(
             f"recall of the {recall.topn} nearest: {recall.share:.1%} over {recall.queries:,} queries\n"
             f"a query: {1000 * recall.approximate_seconds:.2f} ms, exact {1000 * recall.exact_seconds:.2f} ms"

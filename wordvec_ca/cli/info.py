@@ -7,26 +7,24 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.output import show
+from wordvec_ca.cli.options import json_option
+from wordvec_ca.cli.output import show, show_json, show_styled, styled
 from wordvec_ca.cli.paths import ExistingPath
-from wordvec_ca.cli.terminal import show_styled, styled
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.specs.quantities import counted, duration, size
 
 
-@click.command(name="info", cls=JsonCommand, short_help="About a model, or this installation.")
+@click.command(name="info", short_help="About a model, or this installation.")
 @click.argument("model", required=False, type=ExistingPath())
 @click.option("--all", "everything", is_flag=True, help="Show the complete record instead of the main facts.")
-@json_option("The complete record.")
-def command(model: str | None, everything: bool, json_to: str | None) -> None:
+@json_option("The complete record as JSON")
+def command(model: str | None, everything: bool, as_json: bool) -> None:
     """Print what MODEL is and how it was made; without MODEL, what this installation runs."""
     record = _installation() if model is None else _model(model)
-    with record_writer(json_to, next(iter(record)), indent=2) as write:
-        write(record)
-    if json_to == "-":
+    if as_json:
+        show_json(record, indent=2)
         return
     if model is None or everything or "config" not in record:
         _show_record(record)

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wordvec_ca.cli.output import say
-from wordvec_ca.cli.terminal import LONGEST, Column, cell, styled, table
+from wordvec_ca.cli.output import say, styled
+from wordvec_ca.cli.terminal import LONGEST, Column, cell, table
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import whole_lines
 from wordvec_ca.vectors import COVERAGE, KeyedVectors, Neighbours, Term, shown_interval, sum_terms

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors, refuse_untrained
-from wordvec_ca.cli.options import part_option, restrict_vocab_option, vectors_option
-from wordvec_ca.cli.output import reason, say
+from wordvec_ca.cli.options import json_option, part_option, restrict_vocab_option, vectors_option
+from wordvec_ca.cli.output import reason, say, show_json
 from wordvec_ca.cli.paths import INPUT, ExistingPath
 
 
-@click.command(name="nn", cls=JsonCommand, short_help="Nearest neighbours of words.")
+@click.command(name="nn", short_help="Nearest neighbours of words.")
 @click.argument("model", type=ExistingPath())
 @click.argument("words", nargs=-1, metavar="WORD...")
 @click.option(
@@ -29,7 +28,7 @@ from wordvec_ca.cli.paths import INPUT, ExistingPath
 @click.option(
     "--index", type=INPUT, metavar="DIR", help="Use this index, which cawv index -o has made elsewhere."
 )
-@json_option("A JSON object a word.")
+@json_option("A JSON object a word")
 def command(
     model: str,
     words: tuple[str, ...],
@@ -40,7 +39,7 @@ def command(
     form: str | None,
     approximate: bool,
     index: str | None,
-    json_to: str | None,
+    as_json: bool,
 ) -> None:
     """Print the words whose vectors have the highest cosine with that of each WORD.
 
@@ -65,14 +64,14 @@ def command(
         neighbour_records,
         neighbour_table,
     )
-    from wordvec_ca.cli.terminal import show_styled
+    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import Neighbour, Neighbours, shown_sum
 
     if documents:
         if words or approximate or index is not None or restrict_vocab is not None or part is not None:
             raise click.UsageError("--document goes with --topn and --json alone, not with words")
-        near_documents(model, documents, topn, json_to)
+        near_documents(model, documents, topn, as_json)
         return
     if not words:
         raise click.UsageError("Missing argument 'WORD...': give words, or --document TAG")
@@ -90,49 +89,49 @@ def command(
         offer(model, len(vectors))
     failed = False
     separator = ""
-    with record_writer(json_to, "word") as write:
-        for word in each_word(words):
-            try:
-                terms = look_up_sum(vectors, word)
-                known = shown_sum(terms)
-                is_sum = len(terms) > 1 or terms[0].sign < 0
-                if indexer is None and not is_sum:
-                    neighbours = vectors.neighbours(known, topn, restrict_vocab=restrict_vocab)
-                else:
-                    found = vectors.most_similar(
-                        [(term.word, term.sign) for term in terms],
-                        topn=topn,
-                        restrict_vocab=restrict_vocab,
-                        indexer=indexer,
-                    )
-                    neighbours = Neighbours([Neighbour(*pair) for pair in found], 0)
-            except DataError as error:  # the next word may have an answer
-                say(f"Error: {reason(error)}")
-                failed = True
-                continue
-            given = {} if known == word else {"given": word}
-            summed = {"sum": [{"word": one, "sign": sign} for one, sign in terms]} if is_sum else {}
-            write({"word": known, **given, **summed, "neighbours": neighbour_records(neighbours)})
-            if json_to != "-":
-                show_styled(separator + neighbour_table(vectors, known, neighbours))
-                separator = "\n"
+    for word in each_word(words):
+        try:
+            terms = look_up_sum(vectors, word)
+            known = shown_sum(terms)
+            is_sum = len(terms) > 1 or terms[0].sign < 0
+            if indexer is None and not is_sum:
+                neighbours = vectors.neighbours(known, topn, restrict_vocab=restrict_vocab)
+            else:
+                found = vectors.most_similar(
+                    [(term.word, term.sign) for term in terms],
+                    topn=topn,
+                    restrict_vocab=restrict_vocab,
+                    indexer=indexer,
+                )
+                neighbours = Neighbours([Neighbour(*pair) for pair in found], 0)
+        except DataError as error:  # the next word may have an answer
+            say(f"Error: {reason(error)}")
+            failed = True
+            continue
+        given = {} if known == word else {"given": word}
+        summed = {"sum": [{"word": one, "sign": sign} for one, sign in terms]} if is_sum else {}
+        if as_json:
+            show_json({"word": known, **given, **summed, "neighbours": neighbour_records(neighbours)})
+        else:
+            show_styled(separator + neighbour_table(vectors, known, neighbours))
+            separator = "\n"
     if failed:
         raise click.exceptions.Exit(1)
 
 
-def near_documents(model: str, tags: tuple[str, ...], topn: int, json_to: str | None) -> None:
+def near_documents(model: str, tags: tuple[str, ...], topn: int, as_json: bool) -> None:
     """Print the documents nearest to some documents of a model."""
     from wordvec_ca.cli.neighbour_table import neighbour_records, neighbour_table
-    from wordvec_ca.cli.terminal import show_styled
+    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.models import document_vectors
 
     table, row_of = document_vectors(model)
     separator = ""
-    with record_writer(json_to, "document") as write:
-        for tag in tags:
-            name = table.index_to_key[row_of(tag)]
-            neighbours = table.neighbours(name, topn)
-            write({"document": name, "neighbours": neighbour_records(neighbours)})
-            if json_to != "-":
-                show_styled(separator + neighbour_table(table, name, neighbours))
-                separator = "\n"
+    for tag in tags:
+        name = table.index_to_key[row_of(tag)]
+        neighbours = table.neighbours(name, topn)
+        if as_json:
+            show_json({"document": name, "neighbours": neighbour_records(neighbours)})
+        else:
+            show_styled(separator + neighbour_table(table, name, neighbours))
+            separator = "\n"

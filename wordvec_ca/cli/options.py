@@ -109,6 +109,11 @@ def option(name: str, **others: Any) -> Callable[[Any], Any]:
     return click.option(on, *spec.flags, name, **{**facts, **PARTICULAR.get(name, {}), **others})
 
 
+def json_option(written: str) -> Callable[[Any], Any]:
+    """Return the switch ``--json``, which replaces the table on standard output."""
+    return click.option("--json", "as_json", is_flag=True, help=f"{written}, instead of a table.")
+
+
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that reads text."""
     for add in (

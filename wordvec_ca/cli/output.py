@@ -22,6 +22,43 @@ from wordvec_ca.errors import Message
 from wordvec_ca.showable import showable
 from wordvec_ca.specs.options import spelled_as_flag
 
+STYLES: dict[str, dict[str, object]] = {
+    "heading": {"bold": True},
+    "match": {"bold": True, "fg": "red"},
+    "query": {"bold": True, "fg": "cyan"},
+    "error": {"bold": True, "fg": "red"},
+    "warning": {"bold": True, "fg": "yellow"},
+    "aside": {"dim": True},
+}
+"""Purpose of a text -> its style, readable on a dark and on a light background."""
+
+PROVENANCE = ".provenance.json"
+"""Suffix of the file that says how a table was made."""
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Return whether a stream is a terminal."""
+    with contextlib.suppress(AttributeError, ValueError):  # the stream is closed, or not a file
+        return stream.isatty()
+    return False
+
+
+def has_colours(stream: IO[str]) -> bool:
+    """Return whether a stream gets colours: only a terminal that is not dumb, and not with NO_COLOR."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width(stream: IO[str] | None = None) -> int | None:
+    """Return the number of columns of the terminal; None if the output is not a terminal."""
+    if not is_terminal(stream or sys.stdout):
+        return None
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def styled(text: str, style: str, stream: IO[str] | None = None) -> str:
+    """Return a text in the colours of a style, if the stream (standard output) has any."""
+    return click.style(text, **STYLES[style]) if has_colours(stream or sys.stdout) else text  # type: ignore[arg-type]
+
 
 def show(text: object) -> None:
     """Write a result to standard output, and a newline."""
@@ -41,6 +78,11 @@ def write(text: str) -> None:
         ) from error
     except OSError as error:
         raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+def show_styled(text: str) -> None:
+    """Write output of `styled`, or of a table, to standard output, with its colours."""
+    write(text)
 
 
 def show_json(value: Any, *, indent: int | None = None) -> None:
@@ -81,8 +123,6 @@ def say(text: object) -> None:
     for kind in ("Error:", "Warning:"):
         begin = f"\n{shown}".find(f"\n{kind}")  # the message follows the usage line in usage errors
         if begin >= 0:
-            from wordvec_ca.cli.terminal import styled
-
             head = styled(kind, kind[:-1].lower(), sys.stderr)
             shown = shown[:begin] + head + shown[begin + len(kind) :]
             break
@@ -102,7 +142,6 @@ def write_outputs(
     All are written under temporary names first; if there is no room for one of them, none replaces a file, so
     that files of two runs are not mixed. A name that is None was not asked for.
     """
-    from wordvec_ca.cli.provenance import SUFFIX
     from wordvec_ca.files import atomic_file
 
     failed: list[Exception] = []
@@ -112,7 +151,7 @@ def write_outputs(
                 continue
             try:
                 with contextlib.ExitStack() as one:
-                    anyway = overwrite or name.endswith(SUFFIX)  # that name was not typed, so not checked
+                    anyway = overwrite or name.endswith(PROVENANCE)  # that name was not typed, so not checked
                     file = one.enter_context(atomic_file(name, overwrite=anyway, follow_links=follow_links))
                     content = make()
                     file.write(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
@@ -142,8 +181,6 @@ def _between_words(text: str, stream: IO[str]) -> str:
     """
     if len(text) < 20:
         return text
-    from wordvec_ca.cli.terminal import terminal_width
-
     columns = terminal_width(stream)
     if columns is None or max(map(len, text.split("\n"))) <= columns:
         return text

@@ -46,7 +46,7 @@ def command(
 
     Run it again with --phrases to find longer ones. `cawv train --phrases` joins them: new_york.
     """
-    from wordvec_ca.cli.reading_bar import reading_bar
+    from wordvec_ca.cli.terminal import reading_bar
     from wordvec_ca.corpus import Phrases, TextOptions, find_phrases, save_phrases
     from wordvec_ca.errors import DataError
 

@@ -86,7 +86,8 @@ def _add_ngrams(source: str, output: str, overwrite: bool, quiet: bool) -> None:
 
 def _show_gain(before: Any, after: Any) -> None:
     """Print the figures of similarity and analogies before and after, on sets that come with gensim."""
-    from wordvec_ca.cli.terminal import Column, show_styled, table
+    from wordvec_ca.cli.output import show_styled
+    from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.errors import DataError
     from wordvec_ca.eval import plan, run
     from wordvec_ca.vectors import KeyedVectors

@@ -11,16 +11,15 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import vectors_option
-from wordvec_ca.cli.output import reason, say
+from wordvec_ca.cli.options import json_option, vectors_option
+from wordvec_ca.cli.output import reason, say, show_json
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, ExistingPath
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
-@click.command(name="recommend", cls=JsonCommand, short_help="Items for a basket, or beside each item.")
+@click.command(name="recommend", short_help="Items for a basket, or beside each item.")
 @click.argument("model", type=ExistingPath())
 @click.option(
     "--basket",
@@ -47,7 +46,7 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @vectors_option
-@json_option("A JSON object a basket.")
+@json_option("A JSON object a basket")
 def command(
     model: str,
     baskets: tuple[str, ...],
@@ -57,7 +56,7 @@ def command(
     output: str | None,
     overwrite: bool,
     form: str | None,
-    json_to: str | None,
+    as_json: bool,
 ) -> None:
     """Recommend the items whose vectors are nearest to the mean of a basket.
 
@@ -67,7 +66,8 @@ def command(
 
     MODEL was trained with cawv train --for items. Items of the basket are never recommended.
     """  # noqa: D301 - click needs the backspace
-    from wordvec_ca.cli.terminal import Column, show_styled, styled, table
+    from wordvec_ca.cli.output import show_styled, styled
+    from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import recommend, recommend_each
 
@@ -85,37 +85,37 @@ def command(
         say(f"{n:,} recommendations for {len(vectors):,} items: {output}")
         return
     failed = False
-    with record_writer(json_to, "basket") as write:
-        for number, given in enumerate(baskets):
-            basket = _items(given)
-            unknown = [item for item in basket if item not in vectors]
-            for item in unknown:
-                close = vectors.close_spellings(item)
-                say(f"{item!r} has no vector" + (f"; did you mean {', '.join(close)}?" if close else ""))
-            try:
-                found = recommend(vectors, basket, topn, allowed=allowed)
-            except DataError as error:  # the next basket may have an answer
-                say(f"Error: {reason(error)}")
-                failed = True
-                continue
-            items: list[dict[str, Any]] = [{"item": item, "score": round(score, 6)} for item, score in found]
-            for one in items:
-                if one["item"] in named:
-                    one["name"] = named[one["item"]]
-            write({"basket": basket, "unknown": unknown, "items": items})
-            if json_to != "-":
-                columns = [
-                    Column("", 4, right=True, style="aside"),
-                    Column("item"),
-                    Column("score", right=True),
-                ]
-                columns += [Column("name")] if named else []
-                rows = [
-                    [str(i), item, f"{score:.4f}", *([named.get(item, "")] if named else [])]
-                    for i, (item, score) in enumerate(found, 1)
-                ]
-                show_styled("\n" * bool(number) + styled(", ".join(basket), "query"))
-                show_styled(table(columns, rows) if rows else "   (none)")
+    for number, given in enumerate(baskets):
+        basket = _items(given)
+        unknown = [item for item in basket if item not in vectors]
+        for item in unknown:
+            close = vectors.close_spellings(item)
+            say(f"{item!r} has no vector" + (f"; did you mean {', '.join(close)}?" if close else ""))
+        try:
+            found = recommend(vectors, basket, topn, allowed=allowed)
+        except DataError as error:  # the next basket may have an answer
+            say(f"Error: {reason(error)}")
+            failed = True
+            continue
+        items: list[dict[str, Any]] = [{"item": item, "score": round(score, 6)} for item, score in found]
+        for one in items:
+            if one["item"] in named:
+                one["name"] = named[one["item"]]
+        if as_json:
+            show_json({"basket": basket, "unknown": unknown, "items": items})
+        else:
+            columns = [
+                Column("", 4, right=True, style="aside"),
+                Column("item"),
+                Column("score", right=True),
+            ]
+            columns += [Column("name")] if named else []
+            rows = [
+                [str(i), item, f"{score:.4f}", *([named.get(item, "")] if named else [])]
+                for i, (item, score) in enumerate(found, 1)
+            ]
+            show_styled("\n" * bool(number) + styled(", ".join(basket), "query"))
+            show_styled(table(columns, rows) if rows else "   (none)")
     if failed:
         raise click.exceptions.Exit(1)
 

@@ -12,10 +12,18 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, option, vectors_option
-from wordvec_ca.cli.output import reason, say, show
+from wordvec_ca.cli.options import Choice, json_option, option, vectors_option
+from wordvec_ca.cli.output import (
+    is_terminal,
+    reason,
+    say,
+    show,
+    show_json,
+    show_styled,
+    styled,
+    terminal_width,
+)
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import (
     TAG_FIELD,
@@ -24,14 +32,14 @@ from wordvec_ca.cli.sentence_options import (
     text_fields,
     vectorizer_options,
 )
-from wordvec_ca.cli.terminal import is_terminal, show_styled, status, styled, terminal_width, wrapped
+from wordvec_ca.cli.terminal import status, wrapped
 
 PROMPT = "search> "
 LINES = 3
 """Largest number of lines of a sentence that are shown on a terminal."""
 
 
-@click.command(name="search", cls=JsonCommand, short_help="Sentences of a text nearest to a query.")
+@click.command(name="search", short_help="Sentences of a text nearest to a query.")
 @click.argument("model", type=ExistingPath())
 @click.argument("corpus", type=ExistingPath())
 @click.argument("query", nargs=-1)
@@ -46,7 +54,7 @@ LINES = 3
 )
 @click.option("--rebuild", is_flag=True, help="Index again even if nothing has changed.")
 @click.option("--approximate", is_flag=True, help="Use the index that cawv index CORPUS.cawv-index has made.")
-@json_option("A JSON object a query.")
+@json_option("A JSON object a query")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the result.")
 @option("field")
 @TAG_FIELD
@@ -62,7 +70,7 @@ def command(
     dtype: Any,
     rebuild: bool,
     approximate: bool,
-    json_to: str | None,
+    as_json: bool,
     quiet: bool,
     field: str | tuple[str, ...] | None,
     tag_field: str | None,
@@ -123,38 +131,38 @@ def command(
     if indexer is None:
         offer(place, len(found))
     failed = False
-    with record_writer(json_to, "query") as write:
-        for given in query or _typed():
-            began = time.perf_counter()
-            text = _known_words(found.vectorizer, vectors, given)
-            try:
-                hits = found.search(text, topn, indexer=indexer)
-            except DataError as error:  # the next query may have an answer
-                say(f"Error: {reason(error)}")
-                failed = True
-                continue
-            seconds = time.perf_counter() - began
-            rows = [
-                {"score": hit.score, "line": hit.row + 1}
-                | ({} if hit.tag is None else {"tag": hit.tag})
-                | {"text": hit.text}
-                for hit in hits
-            ]
-            write({"query": text, "hits": rows})
-            if json_to != "-":
-                if len(query) != 1 and not _is_prompted(query):
-                    show(terminal_text(given))
-                width = terminal_width()
-                for rank, hit in enumerate(hits, 1):
-                    if width is None:
-                        name = str(hit.row + 1) if hit.tag is None else terminal_text(hit.tag)
-                        show(f"{hit.score:.4f}\t{name}\t{terminal_text(hit.text)}")
-                    else:
-                        show_styled(_shown(rank, hit, text, width))
-            if not quiet:
-                say(f"{len(found):,} sentences in {1000 * seconds:.0f} ms")
-            if not hits:
-                say(f"no sentence of {corpus} has a vector: nothing is near {text!r}")
+    for given in query or _typed():
+        began = time.perf_counter()
+        text = _known_words(found.vectorizer, vectors, given)
+        try:
+            hits = found.search(text, topn, indexer=indexer)
+        except DataError as error:  # the next query may have an answer
+            say(f"Error: {reason(error)}")
+            failed = True
+            continue
+        seconds = time.perf_counter() - began
+        rows = [
+            {"score": hit.score, "line": hit.row + 1}
+            | ({} if hit.tag is None else {"tag": hit.tag})
+            | {"text": hit.text}
+            for hit in hits
+        ]
+        if as_json:
+            show_json({"query": text, "hits": rows})
+        else:
+            if len(query) != 1 and not _is_prompted(query):
+                show(terminal_text(given))
+            width = terminal_width()
+            for rank, hit in enumerate(hits, 1):
+                if width is None:
+                    name = str(hit.row + 1) if hit.tag is None else terminal_text(hit.tag)
+                    show(f"{hit.score:.4f}\t{name}\t{terminal_text(hit.text)}")
+                else:
+                    show_styled(_shown(rank, hit, text, width))
+        if not quiet:
+            say(f"{len(found):,} sentences in {1000 * seconds:.0f} ms")
+        if not hits:
+            say(f"no sentence of {corpus} has a vector: nothing is near {text!r}")
     if failed:
         raise click.exceptions.Exit(1)
 

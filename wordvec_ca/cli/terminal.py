@@ -6,52 +6,17 @@ Output to a pipe or a file has no colours, and nothing in it is cut or wrapped, 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from wordvec_ca.cli.output import write
-
-STYLES: dict[str, dict[str, object]] = {
-    "heading": {"bold": True},
-    "match": {"bold": True, "fg": "red"},
-    "query": {"bold": True, "fg": "cyan"},
-    "error": {"bold": True, "fg": "red"},
-    "warning": {"bold": True, "fg": "yellow"},
-    "aside": {"dim": True},
-}
-"""Purpose of a text -> its style, readable on a dark and on a light background."""
+from wordvec_ca.cli.output import is_terminal, styled, terminal_width
 
 LONGEST = 80
 """Largest width of a cell if the output is not a terminal; longer cells are shortened."""
-
-
-def is_terminal(stream: IO[str]) -> bool:
-    """Return whether a stream is a terminal."""
-    with suppress(AttributeError, ValueError):  # the stream is closed, or not a file
-        return stream.isatty()
-    return False
-
-
-def has_colours(stream: IO[str]) -> bool:
-    """Return whether a stream gets colours: only a terminal that is not dumb, and not with NO_COLOR."""
-    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def terminal_width(stream: IO[str] | None = None) -> int | None:
-    """Return the number of columns of the terminal; None if the output is not a terminal."""
-    if not is_terminal(stream or sys.stdout):
-        return None
-    return max(20, shutil.get_terminal_size().columns)
-
-
-def styled(text: str, style: str, stream: IO[str] | None = None) -> str:
-    """Return a text in the colours of a style, if the stream (standard output) has any."""
-    return click.style(text, **STYLES[style]) if has_colours(stream or sys.stdout) else text  # type: ignore[arg-type]
 
 
 def width(text: str) -> int:
@@ -211,11 +176,6 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def show_styled(text: str) -> None:
-    """Write output of `styled`, `cell` and `Table` to standard output, with its colours."""
-    write(text)
-
-
 @contextmanager
 def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Yield a function that reports the current work.
@@ -248,3 +208,15 @@ def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
         yield tell
     finally:
         tell("")
+
+
+@contextmanager
+def reading_bar(quiet: bool) -> Iterator[Callable[[int, int | None, int], None] | None]:
+    """Yield the ``progress`` argument of ``encode_corpus``: a bar on a terminal, nothing elsewhere."""
+    if quiet or not is_terminal(sys.stderr):
+        yield None
+        return
+    from wordvec_ca.runs import progress_display
+
+    with progress_display("bar") as (_, reading):
+        yield reading

@@ -7,30 +7,40 @@ import dataclasses
 import os
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import cloup
 
-from wordvec_ca.cli.options import options_from, typed_options
+from wordvec_ca.cli.options import option, options_from, typed_options
 from wordvec_ca.cli.output import next_commands, say, show
 from wordvec_ca.cli.paths import INPUT, check_not_read
-from wordvec_ca.cli.settings import given_settings
-from wordvec_ca.cli.train_options import train_options
+from wordvec_ca.cli.settings import config_option, given_settings, preset_option
 from wordvec_ca.errors import Option
 from wordvec_ca.showable import showable_name
-from wordvec_ca.specs.options import OPTIONS, RunOptions, spelled_as_flag
+from wordvec_ca.specs.options import GROUPS, OPTIONS, RunOptions, spelled_as_flag
 from wordvec_ca.specs.quantities import counted
 
 if TYPE_CHECKING:
     from wordvec_ca.models import ResolvedConfig
 
 
+def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of training under the headings of the help, the most needed first."""
+    # these two set defaults of the others, so they are read first
+    eager = {"config": config_option, "preset": preset_option}
+    for title in reversed(GROUPS):
+        names = [name for name, spec in OPTIONS.items() if spec.group == title]
+        options = [eager.get(name) or option(name) for name in names]
+        function = cloup.option_group(title, *options)(function)
+    return function
+
+
 @cloup.command(name="train", short_help="Train a model on text.", align_option_groups=True)
 @click.argument("corpus", nargs=-1, metavar="CORPUS...", type=INPUT)
-@train_options
+@_with_options
 def command(corpus: tuple[str, ...], **options: Any) -> None:
     """Train word vectors on CORPUS and write a model directory.
 
@@ -331,7 +341,8 @@ def _kind(model: Any) -> Literal["words", "documents", "items"]:
 
 def _judge_by_held_out_sessions(model: Any, corpus: list[str]) -> None:
     """Print how well the vectors, and counting, propose the next item in the sessions held out."""
-    from wordvec_ca.cli.terminal import Column, show_styled, table
+    from wordvec_ca.cli.output import show_styled
+    from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.corpus import sessions_of
     from wordvec_ca.eval import Sequences, next_item, report_rows
 
@@ -397,7 +408,7 @@ def _check_log(name: str) -> None:
 
 
 def _print_plan(corpus: tuple[str, ...], config: Any, run: RunOptions) -> None:
-    from wordvec_ca.cli.reading_bar import reading_bar
+    from wordvec_ca.cli.terminal import reading_bar
     from wordvec_ca.runs import describe, plan
 
     with reading_bar(run.quiet) as progress:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wordvec_ca.cli.json_output import JsonCommand, json_option, record_writer
-from wordvec_ca.cli.options import option, reading_options
-from wordvec_ca.cli.output import say
+from wordvec_ca.cli.options import json_option, option, reading_options
+from wordvec_ca.cli.output import say, show_json
 from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT
 from wordvec_ca.specs.quantities import counted
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from wordvec_ca.corpus import CorpusStats
 
 
-@click.command(name="vocab", cls=JsonCommand)
+@click.command(name="vocab")
 @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...", type=INPUT)
 @click.option("-o", "--output", type=COMPRESSED_FILE, required=True, help="File to write: word TAB count.")
 @option("min_count")
@@ -24,22 +23,22 @@ if TYPE_CHECKING:
 @reading_options
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
-@json_option("What was found.")
+@json_option("What was found as a JSON object")
 def command(
-    corpus: tuple[str, ...], output: str, overwrite: bool, quiet: bool, json_to: str | None, **reading: Any
+    corpus: tuple[str, ...], output: str, overwrite: bool, quiet: bool, as_json: bool, **reading: Any
 ) -> None:
     """Count the words of CORPUS and write them, most frequent first.
 
     CORPUS is one or more files (plain or .gz, .bz2, .xz, .zst, recognised by content), directories or
     patterns, or - for standard input. `cawv train --read-vocab` takes the result.
     """
-    from wordvec_ca.cli.reading_bar import reading_bar
-    from wordvec_ca.corpus import CorpusStats, TextOptions, write_vocabulary
+    from wordvec_ca.cli.terminal import reading_bar
+    from wordvec_ca.corpus import TextOptions, write_vocabulary
 
-    first = next(iter(CorpusStats().as_dict()))
-    with record_writer(json_to, first) as write, reading_bar(quiet) as progress:
+    with reading_bar(quiet) as progress:
         n_words, stats = write_vocabulary(list(corpus), output, TextOptions(**reading), progress=progress)
-        write({**stats.as_dict(), "words": n_words})
+    if as_json:
+        show_json({**stats.as_dict(), "words": n_words})
     if not quiet:
         _summary(n_words, stats, output)
 

@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import TrainConfig, read_attention
-from wordvec_ca.report.charts import Series, heat_map
-from wordvec_ca.report.figure import Figure, chart_figure
+from wordvec_ca.report.charts import Figure, Series, chart_figure, heat_map
 from wordvec_ca.tables import Part, logits_by_part
 from wordvec_ca.vectors import KeyedVectors
 

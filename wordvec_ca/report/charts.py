@@ -12,7 +12,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
+
+from markupsafe import Markup
 
 from wordvec_ca.showable import showable_name
 
@@ -264,6 +266,28 @@ def _svg(title: str, description: str, width: float, height: float, content: str
         f'<svg role="img" viewBox="0 0 {width:g} {height:g}" style="max-width:{1.5 * width:g}px">'
         f"<title>{escape(title)}</title><desc>{escape(description)}</desc>{content}</svg>"
     )
+
+
+class Figure(NamedTuple):
+    """A drawing with its title and caption.
+
+    Attributes
+    ----------
+    title, caption : str
+    drawing : Markup
+        An ``svg`` element; empty if there is nothing to draw.
+    """
+
+    title: str
+    caption: str
+    drawing: Markup
+
+
+def chart_figure(
+    title: str, caption: str, series: Sequence[Series], x_label: str, y_label: str, **axes: Any
+) -> Figure:
+    """Return a chart as a figure; the parameters are those of :func:`wordvec_ca.report.charts.chart`."""
+    return Figure(title, caption, Markup(chart(title, caption, series, x_label, y_label, **axes)))
 
 
 def _picture(width: float, height: float, heading: str, content: str) -> str:

@@ -1,4 +1,6 @@
-"""The content of an explorer: the chosen words, their maps, regions and vectors, and attention."""
+"""The content of an explorer: the chosen words, their maps, regions and vectors, attention, and how sure
+neighbours are.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import numpy as np
 
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import terminal_text
+from wordvec_ca.files import split_lines, terminal_text
 from wordvec_ca.models import (
     PREFIX,
     SHOWN_DOCUMENTS,
@@ -24,14 +26,25 @@ from wordvec_ca.models import (
 )
 from wordvec_ca.report.explorer.coordinates import Method, WordMap, check_faithful, chosen_method, word_map
 from wordvec_ca.report.explorer.document_texts import snippets, typical_words
-from wordvec_ca.report.explorer.neighbour_graph import NEAREST, change, distance_of_neighbourhoods
+from wordvec_ca.report.explorer.neighbour_graph import (
+    NEAREST,
+    NeighbourGraph,
+    change,
+    cosines_with,
+    distance_of_neighbourhoods,
+    neighbour_graph,
+)
 from wordvec_ca.report.explorer.quantised import whole_numbers
 from wordvec_ca.report.explorer.regions import Region, regions
 from wordvec_ca.report.explorer.suggestions import suggestions
-from wordvec_ca.report.explorer.sureness import FIRST, sureness
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.tables import logits_by_part
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.tables import Resamples, logits_by_part
+from wordvec_ca.vectors import KeyedVectors, interval
+
+FIRST = 20_000
+"""Number of most frequent words that show how sure their neighbours are: for 100,000 it would take minutes
+and 14 MB.
+"""
 
 Model = KeyedVectors | str | os.PathLike[str]
 
@@ -337,3 +350,58 @@ def _weights(table: KeyedVectors, rows: np.ndarray) -> np.ndarray | None:
         return None
     shares = table.counts[rows] / float(table.counts.sum())
     return np.asarray(1e-3 / (1e-3 + shares), np.float32)
+
+
+class Sureness(NamedTuple):
+    """How sure each neighbour of each of the first words is.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_first, topn), int32
+        The neighbours.
+    low, high : ndarray of shape (n_first, topn), int8
+        Interval, in hundredths, of the cosine that a single run on other text would give.
+    again : ndarray of shape (n_first, topn), uint8
+        Number of resampled models in which the word is again among the ``topn`` nearest.
+    """
+
+    rows: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    again: np.ndarray
+
+
+def sureness(
+    resamples: Resamples, words: np.ndarray, graph: NeighbourGraph, tell: Callable[[str], None] | None = None
+) -> Sureness:
+    """Compute how sure the neighbours of the most frequent words are, from models of resampled text."""
+    rows = graph.rows[:FIRST]
+    again = np.zeros(rows.shape, np.uint8)
+    cosines = []
+    for number in range(len(resamples)):
+        if tell is not None:
+            tell(f"how sure neighbours are: model {number + 1} of {len(resamples)}")
+        vectors = resamples.vectors(number)[words]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        directions = vectors / np.where(lengths > 0, lengths, 1)
+        cosines.append(cosines_with(directions, rows))
+        found = neighbour_graph(directions, topn=rows.shape[1], first=len(rows)).rows
+        again += (rows[:, :, None] == found[:, None, :]).any(axis=2)
+    low, high = (np.rint(100 * end).astype(np.int8) for end in interval(np.stack(cosines)))
+    return Sureness(rows, low, high, again)
+
+
+def read_classes(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Read the class of each word from a UTF-8 file of lines ``word TAB class``; empty lines are skipped."""
+    try:
+        lines = split_lines(Path(path).read_text("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{os.fspath(path)!r} is not UTF-8 (byte {error.start}): classes are text") from error
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        word, tab, kind = line.partition("\t")
+        if tab:
+            found[word] = kind.partition("\t")[0]
+        elif line.strip():
+            raise DataError(f"{os.fspath(path)!r}, line {number}: expected a word, a tab and its class")
+    return found
