@@ -335,7 +335,7 @@ BAD_OPTIONS = [
     (("--vectorsize", "5"), "--vector-size"),
     (("--valid", "-", "-"), "--valid"),
     (("--output", ""), "--output is empty"),
-    (("--attention", "word"), "--attention is for --model cbow-attn, pv-dm-attn, not for cbow"),
+    (("--attention", "word"), "--attention is for cbow-attn, pv-dm-attn, not for cbow"),
     (("--model", "skipgram", "--cbow-update", "exact"), "--cbow-update"),
     (("--model", "ssg", "--negatives", "shared"), "--negatives"),
     (("--shared-by", "1"), "--shared-by"),

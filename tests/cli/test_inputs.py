@@ -104,7 +104,7 @@ def test_options_that_would_do_nothing(command, text) -> None:
         (("--min-n", "4"), "--min-n goes with --subwords"),
         (("--buckets", "4000"), "--buckets goes with --subwords"),
         (("--merges", "4"), "--merges goes with several --replicas"),
-        (("--cache-dir", "c", "--no-cache"), "--cache-dir does nothing with --no-cache"),
+        (("--cache-dir", "c", "--no-cache"), "--cache-dir and --no-cache"),
         (("--alpha", "0"), "nothing would be learnt"),
     ):
         outcome = command("train", text, *SMALL, *options, "-o", "another")

@@ -130,7 +130,7 @@ def test_parts_that_do_not_fit_are_refused(parts: str, message: str) -> None:
 
 @pytest.mark.parametrize("model", ["skipgram", "ssg", "cwindow"])
 def test_other_models_have_no_parts(model: str) -> None:
-    with pytest.raises(ValueError, match="it is for cbow, cbow-attn, not"):
+    with pytest.raises(ValueError, match="is for cbow, cbow-attn, not"):
         TrainConfig(model=model, parts="near:2,far")
 
 

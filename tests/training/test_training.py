@@ -86,7 +86,7 @@ def test_a_corpus_that_changes_under_a_run_ends_it(tmp_path: Path) -> None:
     for workers in (1, 3):
         with pytest.raises(DataError, match=r"c.txt has changed"):
             train(path, small(epochs=5, workers=workers), no_cache=True, callbacks=[change])
-    with pytest.raises(ValueError, match="keep_cache and no_cache exclude each other"):
+    with pytest.raises(ValueError, match="keep_cache and no_cache exclude"):
         train(path, small(), no_cache=True, keep_cache=True)
 
 

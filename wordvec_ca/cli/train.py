@@ -20,7 +20,7 @@ from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import config_option, given_settings, preset_option
 from wordvec_ca.errors import Option
 from wordvec_ca.showable import showable_name
-from wordvec_ca.specs.options import GROUPS, OPTIONS, RunOptions, spelled_as_flag
+from wordvec_ca.specs.options import GROUPS, OPTIONS, RunOptions, check_together, spelled_as_flag
 from wordvec_ca.specs.quantities import counted
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     """  # noqa: D301 - click needs the backspace
     from wordvec_ca.cluster import check_cluster_address
     from wordvec_ca.models import ResolvedConfig, TrainConfig
-    from wordvec_ca.runs import check_together, continued_config
+    from wordvec_ca.runs import continued_config
     from wordvec_ca.training import parse_interval
 
     run = RunOptions(**{name: options.pop(name) for name in RunOptions.__dataclass_fields__})
@@ -69,9 +69,8 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("Missing argument 'CORPUS...'.")
     if run.cluster:
         check_cluster_address(run.cluster)
-        for name in _given():
-            if not OPTIONS[name].on_cluster:
-                raise click.UsageError(f"{_flag(name)} does not go with --cluster: leave one of them out")
+    given = {name for name in _given() if options.get(name, getattr(run, name, None)) is not False}
+    check_together(given, asked=typed_options())
     if run.continue_from:
         config = continued_config(
             run.continue_from, {name: options[name] for name in _given() & set(options)}
@@ -82,14 +81,6 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("standard input (-) cannot be both CORPUS and --valid")
     if run.output == "":
         raise click.UsageError("--output is empty: give the name of a directory, or leave it out")
-    check_together(
-        config,
-        continue_from=run.continue_from,
-        init_vectors=run.init_vectors,
-        vocab=run.read_vocab,
-        keep_cache=run.keep_cache,
-        no_cache=run.no_cache,
-    )
     _check_of_use(config, run)
     if run.cluster:
         _train_on_cluster(corpus, config, run)
@@ -109,20 +100,11 @@ def _check_tokenizer(tokenizer: str) -> None:
 
 
 def _check_of_use(config: ResolvedConfig, run: RunOptions) -> None:
-    """Raise a usage error for an option that the chosen model does not have."""
+    """Raise a usage error for an option that the chosen model or run does not have."""
     typed = click.get_current_context().params
     for name in sorted(_given(variables=False)):
-        models = OPTIONS[name].models
-        if config.model not in models and (name != "negatives" or typed[name] != "exact"):
-            raise click.UsageError(
-                f"{_flag(name)} is for --model {', '.join(models)}, not for {config.model}"
-            )
-    for name in sorted(typed_options() & set(OPTIONS)):
-        other = OPTIONS[name].goes_with
-        if other and not getattr(run, other, None) and not getattr(config, other, None):
-            raise click.UsageError(f"{_flag(name)} goes with {_flag(other)}: give both, or neither")
-    if run.no_cache and run.cache_dir is not None:
-        raise click.UsageError("--cache-dir does nothing with --no-cache: leave one of them out")
+        if name != "negatives" or typed[name] != "exact":  # every model has exact negatives
+            OPTIONS[name].check_model(config.model)
     alone = config.replicas == 1 or (config.replicas is None and (config.workers or 1) <= 8)
     for name in sorted(typed_options() & {"merges", "merge_rate", "merge_rule"}):
         if alone and not run.cluster:
@@ -145,23 +127,18 @@ def _train(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> 
     _check_vocab_file(corpus, run)
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, run)
-        request = RunRequest(
-            config=config,
-            corpus=list(corpus),
-            output=output,
-            overwrite=run.overwrite,
-            valid=run.valid,
-            validates=run.valid is not None,
-            vocab=_loaded_vocab(run),
-            cache_dir=run.cache_dir,
-            keep_cache=run.keep_cache,
-            no_cache=run.no_cache,
-            checkpoint_every=run.checkpoint_every,
-            continue_from=run.continue_from,
-            init_vectors=run.init_vectors,
-            command=_command_line(),
-            settings=given_settings(corpus, config, _given()),
-        )
+        # an option of a run is the field of that name in the request
+        of_run = vars(run).keys() & RunRequest.__dataclass_fields__.keys() - {"config"}
+        given = {name: getattr(run, name) for name in of_run} | {
+            "config": config,
+            "corpus": list(corpus),
+            "output": output,
+            "validates": run.valid is not None,
+            "vocab": _loaded_vocab(run),
+            "command": _command_line(),
+            "settings": given_settings(corpus, config, _given()),
+        }
+        request = RunRequest(**given)
         model = run_request(request, callbacks=callbacks, encoding_progress=encoding_progress, progress=False)
     _tell(model, output, run)
 
@@ -260,7 +237,7 @@ def _resume(corpus: tuple[str, ...], run: RunOptions, options: dict[str, Any]) -
     typed = typed_options() - {"corpus"}
     output = run.resume.rstrip("/").removesuffix(".run")
     for name in sorted(typed):
-        if "cluster" in (name, OPTIONS[name].goes_with):
+        if "cluster" in (name, *OPTIONS[name].needs):
             raise click.UsageError(
                 f"{_flag(name)} is for runs on a cluster, and {run.resume!r} has none to "
                 "resume: leave it out, or give --resume the place of its checkpoints"

@@ -18,6 +18,8 @@ from wordvec_ca.specs.options import (
     OPTIONS,
     PRESETS,
     TrainFields,
+    check_together,
+    options_set,
     with_parameters,
 )
 from wordvec_ca.tables import Part, parse_parts, written_parts
@@ -51,14 +53,10 @@ class TrainConfig(TrainFields):
                 " is 0; it must be 1 or more unless there is hierarchical softmax, ",
                 Option("hs"),
             )
-        for name in ("parts", "hs", "cbow_mean", "dbow_words", "dm_tag_count", "tag_field"):
-            trait = OPTIONS[name].trait or ""
-            if getattr(self, name) != OPTIONS[name].default and not getattr(self.spec, trait):
-                raise OptionError(
-                    Option(name),
-                    f" is {getattr(self, name)!r}; it is for {', '.join(models_with(trait))}, not "
-                    f"{self.model}: leave it out",
-                )
+        of_some_models = {"parts", "hs", "cbow_mean", "dbow_words", "dm_tag_count", "tag_field", "resamples"}
+        given = options_set(self)
+        for name in sorted(of_some_models & given):
+            OPTIONS[name].check_model(self.model)
         if not self.negative and self.vectors not in (None, "input"):
             raise OptionError(
                 Option("vectors"),
@@ -82,20 +80,7 @@ class TrainConfig(TrainFields):
                 "number, or another model",
             )
         self.rings()
-        if self.spec.documents and self.resamples is not None:
-            raise OptionError(
-                Option("resamples"),
-                f" samples lines, and the lines of {self.model} are documents: leave it out",
-            )
-        if self.group_by is not None and self.resamples is None and self.order_by is None:
-            raise OptionError(
-                Option("group_by"),
-                " says what is sampled, with ",
-                Option("resamples"),
-                ", or what is a session of a log, with ",
-                Option("order_by"),
-                ": give one of them",
-            )
+        check_together(given, asked=("group_by",))
         if self.group_by is not None and self.order_by is not None and self.tokenizer != "whitespace":
             raise OptionError(
                 Option("order_by"),

@@ -17,7 +17,7 @@ from wordvec_ca.runs.interrupts import ended_by_signals
 from wordvec_ca.runs.request import BASE_SETTING, REQUEST_FILE, Request, RunRequest, request_in
 from wordvec_ca.runs.run import resume, run_request, train
 from wordvec_ca.runs.run_directory import check_run_output, files_of_run, run_folder
-from wordvec_ca.runs.warm_start import check_base, check_together, continued_config, texts_of_runs
+from wordvec_ca.runs.warm_start import check_base, continued_config, texts_of_runs
 
 __all__ = [
     "BASE_SETTING",
@@ -27,7 +27,6 @@ __all__ = [
     "RunRequest",
     "check_base",
     "check_run_output",
-    "check_together",
     "config_of_fasttext",
     "continued_config",
     "describe",

@@ -37,12 +37,11 @@ from wordvec_ca.runs.warm_start import (
     anchor,
     begin_from_model,
     begin_from_vectors,
-    check_together,
     continued_config,
     expanded_vocab,
     first_vectors,
 )
-from wordvec_ca.specs.options import meant_option
+from wordvec_ca.specs.options import OPTIONS, check_together, meant_option, options_set
 from wordvec_ca.text import find_files
 from wordvec_ca.training import (
     DEFAULT_INTERVAL,
@@ -355,15 +354,10 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
     initial vectors.
     """
     config = request.config
-    check_together(
-        config,
-        continue_from=request.continue_from,
-        init_vectors=request.init_vectors,
-        vocab=request.vocab,
-        keep_cache=request.keep_cache,
-        no_cache=request.no_cache,
-        valid=request.valid,
-    )
+    of_run = options_set(request) | ({"read_vocab"} if request.vocab is not None else set())
+    for name in sorted(of_run):
+        OPTIONS[name].check_model(config.model)
+    check_together(of_run | options_set(config))
     if request.continue_from is None and (warning := config.alpha_warning()):
         warnings.warn(warning, stacklevel=4)
     if (config.replicas or 1) > config.threads:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.corpus import Corpus, ReadingProgress, Source, Vocab, count_corpus
-from wordvec_ca.errors import DataError, Option, OptionError, OptionWarning
+from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.formats import detect_format
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
 from wordvec_ca.runs.former_model import former_config, former_model, former_vocab
@@ -20,68 +20,6 @@ from wordvec_ca.specs.options import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import LARGEST
 from wordvec_ca.vectors import KeyedVectors
-
-
-def check_together(
-    config: TrainConfig,
-    *,
-    continue_from: Any = None,
-    init_vectors: Any = None,
-    vocab: Any = None,
-    keep_cache: bool = False,
-    no_cache: bool = False,
-    valid: Any = None,
-) -> None:
-    """Raise an OptionError if arguments of `train` cannot be combined; `train` documents the arguments."""
-    if continue_from is not None and not (vocab is None and init_vectors is None):
-        raise OptionError(
-            Option("continue_from"),
-            " has its own words and vectors: leave out ",
-            Option("init_vectors"),
-            " and the vocabulary, ",
-            Option("read_vocab"),
-        )
-    if init_vectors is not None and config.subwords:
-        raise OptionError(
-            Option("init_vectors"),
-            " gives the vectors of words, which ",
-            Option("subwords"),
-            " makes of n-grams: leave one of them out, or take a fastText .bin or a model with n-grams for ",
-            Option("continue_from"),
-        )
-    if config.anchored and config.subwords:
-        raise OptionError(
-            Option("anchored"),
-            " is for models of whole words, and ",
-            Option("subwords"),
-            " makes them of n-grams: leave it out",
-        )
-    if config.resamples is not None and (continue_from or init_vectors) is not None:
-        raise OptionError(
-            Option("resamples"),
-            " is for models that start at random: with the same vectors to begin with they have too much in "
-            "common for intervals; leave it out, or ",
-            Option("continue_from"),
-            " and ",
-            Option("init_vectors"),
-        )
-    if config.group_by is not None and no_cache:
-        raise OptionError(
-            Option("group_by"),
-            " keeps where documents begin with the encoded text, which ",
-            Option("no_cache"),
-            " does not store: leave one of them out",
-        )
-    if config.spec.documents and (no_cache or valid is not None):
-        raise OptionError(
-            Option("no_cache" if no_cache else "valid"),
-            f" is not for {config.model}: {'its documents are found in the encoded text' if no_cache else ''}"
-            f"{'' if no_cache else 'held-out documents have no vectors to predict from'}; leave it out",
-        )
-    if keep_cache and no_cache:
-        raise OptionError(
-            Option("keep_cache"), " and ", Option("no_cache"), " exclude each other: give one of them"
-        )
 
 
 def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> ResolvedConfig:

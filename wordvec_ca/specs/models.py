@@ -115,6 +115,13 @@ class ModelSpec:
         return 2 * window if self.outputs == "by place" else 1
 
     @property
+    def has_lines(self) -> bool:
+        """Whether lines are text alone: documents must be stored, and sampled or held-out ones have no
+        vectors.
+        """
+        return not self.documents
+
+    @property
     def pairs_documents(self) -> bool:
         """Whether the model predicts words from the document alone, so that ``dbow_words`` can be chosen."""
         return self.documents and self.pairwise

@@ -13,7 +13,7 @@ import inspect
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from numbers import Integral, Real
@@ -96,8 +96,12 @@ class OptionSpec:
         What the help shows in place of a value.
     trait : str, optional
         Attribute of ``ModelSpec`` that is true for models with this option; None if all have it.
-    goes_with : str, optional
-        Another option; without it, this one has no effect.
+    needs : tuple of str
+        Other options; without one of them, this one has no effect.
+    excludes : tuple of str
+        Options that cannot be given with this one, in either order.
+    because : str
+        The reason for ``excludes``, if the names do not tell it.
     kept : bool
         Whether the settings of a run contain the option, because it affects the run itself and not only the
         use of the result.
@@ -130,7 +134,9 @@ class OptionSpec:
     why: str = ""
     metavar: str | None = None
     trait: str | None = None
-    goes_with: str | None = None
+    needs: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    because: str = ""
     kept: bool = True
     resume: Literal["same", "change", "change alone", "no"] = "same"
     on_cluster: bool = True
@@ -177,6 +183,12 @@ class OptionSpec:
             wanted += "".join(f", or {word}" for word in self.choices)
             raise OptionError(Option(self.name), f" is {value!r}; it must be {wanted}")
         return int(value) if isinstance(value, Integral) else float(value)
+
+    def check_model(self, model: str) -> None:
+        """Raise an OptionError if a model does not have the option."""
+        if model not in self.models:
+            text = f" is for {', '.join(self.models)}, not for {model}: leave it out"
+            raise OptionError(Option(self.name), text)
 
     def documented(self) -> str:
         """Return the numpydoc entry of the option for a docstring."""
@@ -307,22 +319,25 @@ class TrainFields(TextFields):
         "publish their mean: nn, analogy, attention, eval and compare then show how sure they are; 10 is "
         "a good choice.",
         "Each has a seed of its own.", usual="one model",
-        limits=(2, 999), metavar="K", on_cluster=False, continued=None)
+        limits=(2, 999), metavar="K", on_cluster=False, continued=None, trait="has_lines",
+        excludes=("continue_from", "init_vectors"),
+        because="models that begin with the same vectors have too much in common for intervals")
     group_by: str | None = _text(None,
         "Items: the field of a log (with {field}, the item's) that names the session or basket of an event. "
         "With {resamples}, sample whole documents, not lines. What a document is: blank-lines between "
         "documents, files, lines:N, or the name of a field of records (with {field}) that is the same for "
         "all of one.",
         "In Python the corpus may also be ``Documents``.", usual="each line", metavar="WAY",
-        on_cluster=False, continued=None)
+        on_cluster=False, continued=None, needs=("resamples", "order_by"), excludes=("no_cache",),
+        because="where documents begin is stored with the encoded text")
     order_by: str | None = _text(None,
         "Items: the field with the time of an event (a number or a date), by which those of a session "
-        "({group_by}) are sorted; or as-read.", usual="no sessions", metavar="NAME", goes_with="group_by",
+        "({group_by}) are sorted; or as-read.", usual="no sessions", metavar="NAME", needs=("group_by",),
         on_cluster=False)
     test_last: str | None = _text(None,
         "Items: hold out the sessions that end in the last 1d (s, m, h, d, w) of the log, or the latest 10%, "
         "and evaluate on them after training.", usual="train on all", metavar="TIME|SHARE",
-        goes_with="group_by", on_cluster=False, continued=None)
+        needs=("group_by",), on_cluster=False, continued=None)
     vectors: VectorForm | None = _usual(None,  # noqa: RUF009
         "Publish input rows, output rows less their mean, principal components of both, or these with "
         "n-grams that are fitted to them; cawv publish changes it later.",
@@ -391,15 +406,15 @@ class TrainFields(TextFields):
     subwords: bool = _ngrams(False, "Make words of their n-grams too: for rare, unknown and misspelt words.",
         shapes="n-grams")
     min_n: int = _ngrams(3, "Characters of an n-gram, at least.", limits=(1, 100), shapes="n-grams",
-        goes_with="subwords")
+        needs=("subwords",))
     max_n: int = _ngrams(6, "Characters of an n-gram, at most.",
         "``<`` and ``>`` mark where a word begins and ends.", limits=(1, 100), shapes="n-grams",
-        goes_with="subwords")
+        needs=("subwords",))
     ngram_min_count: int = _ngrams(5, "Leave out rarer n-grams.", "With {buckets} all are there.",
-        limits=(1, 2**53), goes_with="subwords")
+        limits=(1, 2**53), needs=("subwords",))
     buckets: int | None = _ngrams(None, "N-grams share rows by hash, as in fastText (2000000).",
         usual="each has its own", limits=(1, 2**31 - 1), shapes="n-grams",
-        goes_with="subwords")
+        needs=("subwords",))
     replicas: int | None = _cores(None,
         "Copies of the parameters, for equal parts of the threads, that merge many times a run. With one "
         "thread each, reproducible bit for bit.", usual="one for 8 threads, as memory allows",
@@ -415,7 +430,8 @@ class TrainFields(TextFields):
         "that neighbours stay from day to day.",
         "The rows of a word go that part of the way from where they were to where training took them; words "
         "that the new text does not have stay. Not with {subwords}. It is an option of one run: who trains "
-        "the new model further, gives it again; a resumed run keeps it.", goes_with="continue_from",
+        "the new model further, gives it again; a resumed run keeps it.", needs=("continue_from",),
+        excludes=("subwords",), because="rows of n-grams belong to many words, new and old",
         on_cluster=False, continued=False)
 
 
@@ -438,7 +454,8 @@ class RunOptions(Options):
         usual="count", metavar="FILE")
     save_vocab: str | None = _text(None, "Also write the vocabulary here.", usual="only in the model",
         metavar="FILE", kept=False, resume="change")
-    valid: str | None = _text(None, "Held-out text: print its loss after each epoch.", metavar="FILE")
+    valid: str | None = _text(None, "Held-out text: print its loss after each epoch.", metavar="FILE",
+        trait="has_lines")
     checkpoint_every: str = _long("10m",
         "Write a checkpoint after this time (30s, 10m, 2h) or text (5M), or never.", metavar="TIME|TOKENS",
         resume="change alone")
@@ -448,29 +465,31 @@ class RunOptions(Options):
         metavar="DIR", kept=False, resume="change")
     accept_changes: bool = _long(False,
         "{resume} although the corpus's files, the instruction set or the draws of negatives have changed.",
-        usual="off", goes_with="resume", kept=False, resume="change alone")
+        usual="off", needs=("resume",), kept=False, resume="change alone")
     continue_from: str | None = _long(None,
         "Train this model, or fastText .bin, further: its options, words and parameters, and the new words "
-        "of CORPUS.", usual="begin with random vectors", metavar="MODEL", resume="no", on_cluster=False)
+        "of CORPUS.", usual="begin with random vectors", metavar="MODEL", resume="no", on_cluster=False,
+        excludes=("init_vectors", "read_vocab"), because="that model has words and vectors")
     init_vectors: str | None = _long(None,
         "Begin with these vectors (any format that cawv reads) for the words that FILE has.", usual="random",
-        metavar="FILE", resume="no", on_cluster=False)
+        metavar="FILE", resume="no", on_cluster=False, excludes=("subwords",),
+        because="n-grams make the vectors of words; a fastText .bin or a model with n-grams can be continued")
     cache_dir: str | None = _long(None, "Where the encoded text goes.",
-        usual="OUTPUT.run; if kept, OUTPUT.cache", metavar="DIR", resume="no")
+        usual="OUTPUT.run; if kept, OUTPUT.cache", metavar="DIR", resume="no", excludes=("no_cache",))
     keep_cache: bool = _long(False, "Keep the encoded text and use it again if nothing changed.", resume="no",
-        on_cluster=False)
+        on_cluster=False, excludes=("no_cache",))
     no_cache: bool = _long(False, "Store no encoded text: read the text again in every epoch.", usual="off",
-        resume="no", on_cluster=False)
+        resume="no", on_cluster=False, trait="has_lines")
     cluster: str | None = _cluster(None,
         "Train on the nodes of a Ray cluster: some on this machine, the cluster that it belongs to, or that "
         "of this head.", usual="this machine alone", metavar="local|auto|HOST:PORT", resume="change")
-    nodes: int = _cluster(2, "{cluster}: how many nodes, at most.", limits=(1, 1024), goes_with="cluster",
+    nodes: int = _cluster(2, "{cluster}: how many nodes, at most.", limits=(1, 1024), needs=("cluster",),
         resume="change")
     checkpoint_dir: str | None = _cluster(None, "{cluster}: where checkpoints go, for all nodes to see.",
-        usual="OUTPUT.run", metavar="DIR|URL", goes_with="cluster")
+        usual="OUTPUT.run", metavar="DIR|URL", needs=("cluster",))
     storage_patience: str = _cluster("30m",
         "{cluster}: for how long the text and the checkpoints may be out of reach (90s, 30m, 2h) before the "
-        "run ends; meanwhile it trains on what the nodes hold.", metavar="TIME", goes_with="cluster")
+        "run ends; meanwhile it trains on what the nodes hold.", metavar="TIME", needs=("cluster",))
     config: str | None = _progress(None,
         "Take options, and CORPUS, from this file; a run leaves its own as run.toml in its model directory.",
         metavar="FILE", kept=False, resume="no")
@@ -512,6 +531,41 @@ OPTIONS: dict[str, OptionSpec] = {
     if spec.group == group
 }
 """All options by their names, in the order of the help."""
+
+
+def options_set(*owners: object) -> set[str]:
+    """Return the names of the options that have other values than their defaults in some objects."""
+    return {
+        name
+        for owner in owners
+        for name, spec in OPTIONS.items()
+        if (value := getattr(owner, name, None)) is not None
+        # other values are texts in memory, whose comparison may be an array
+        and (not isinstance(value, str | int | float | tuple) or value != spec.default)
+    }
+
+
+def check_together(given: Collection[str], *, asked: Collection[str] = ()) -> None:
+    """Raise an OptionError if options that were given exclude each other, or if an option that was asked for
+    lacks what it needs.
+
+    What a preset or a variable of the environment sets for all runs may be idle in one, so it is not asked
+    for.
+    """
+    for name in (name for name in OPTIONS if name in given):
+        spec = OPTIONS[name]
+        if "cluster" in given and not spec.on_cluster:
+            raise OptionError(
+                Option(name), " does not go with ", Option("cluster"), ": leave one of them out"
+            )
+        for other in spec.excludes:
+            if other in given:
+                because = f" ({spec.because})" if spec.because else ""
+                end = f" exclude each other{because}: leave one of them out"
+                raise OptionError(Option(name), " and ", Option(other), end)
+        if name in asked and spec.needs and not set(spec.needs) & set(given):
+            *others, last = (piece for other in spec.needs for piece in (" or ", Option(other)))
+            raise OptionError(Option(name), " goes with ", *others[1:], last, ": give both, or neither")
 
 
 def meant_option(name: str) -> str | None:
