@@ -176,6 +176,23 @@ class Runs:
             self.done[key] = record
         return self.done[key]
 
+    def with_best_rate(
+        self,
+        setting: Setting,
+        rates: Sequence[float],
+        seeds: Sequence[int],
+        run: Callable[[Setting], dict[str, Any]],
+        criterion: str,
+    ) -> tuple[float, list[dict[str, Any]]] | None:
+        """Choose the learning rate with the first seed, then run the others with it."""
+        tried = {rate: self.outcome({**setting, "rate": rate, "seed": seeds[0]}, run) for rate in rates}
+        found = {rate: outcome for rate, outcome in tried.items() if outcome is not None}
+        if len(found) < len(rates):
+            return None
+        best = max(rates, key=lambda rate: found[rate][criterion])
+        more = [self.outcome({**setting, "rate": best, "seed": seed}, run) for seed in seeds[1:]]
+        return best, [found[best], *(outcome for outcome in more if outcome is not None)]
+
 
 def spearman(vectors: Any, sets: Iterable[Any]) -> dict[str, float]:
     """Return Spearman's rho of each set of word pairs, by its name."""
@@ -538,7 +555,7 @@ def tables_of(name: str) -> Iterator[dict[str, Any]]:
 
 
 class Page:
-    """A section that consists of text and tables."""
+    """A section that consists of text, tables and figures."""
 
     def __init__(self, page: Path, title: str, section: str | None = None) -> None:
         self.page, self.title, self.section = page, title, section or page.stem
@@ -552,6 +569,14 @@ class Page:
     def table(self, columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> None:
         """Add a table."""
         self.parts.append(table(columns, rows))
+
+    def figure(self, figure: Any, name: str, caption: str, suffix: str = "png") -> None:
+        """Save a matplotlib figure as a small picture and show it."""
+        path = self.page.parent.parent / "figures" / f"{self.page.stem}-{name}.{suffix}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        empty = {"Date": None} if suffix == "svg" else {"Software": None}
+        figure.savefig(path, dpi=90, bbox_inches="tight", metadata=empty)
+        self.parts.append(f"![{caption}](figures/{path.name})\n\n*{caption}*")
 
     def write(self, done: bool = True) -> None:
         """Write the section, and print its text when the study is done."""

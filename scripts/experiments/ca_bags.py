@@ -66,6 +66,31 @@ class Batches:
         return torch.cat(pieces), offsets, self.labels[torch.from_numpy(chosen)]
 
 
+class SeveralContexts(nn.Module):
+    """A bag with several shared contexts, whose gates are a softmax (Zeng 2019, section 3.6, a suggestion).
+
+    A word is a mixture of the contexts and of its own vector, which has the logit 0.
+    """
+
+    def __init__(self, vocabulary: int, contexts: int) -> None:
+        super().__init__()
+        self.own = nn.Embedding(vocabulary, 5, sparse=True)
+        self.logits = nn.Embedding(vocabulary, contexts, sparse=True)
+        self.contexts = nn.Parameter(torch.zeros(contexts, 5))
+        for table in (self.own, self.logits):
+            nn.init.normal_(table.weight, std=5**-0.5)
+        nn.init.normal_(self.contexts, std=5**-0.5)  # equal contexts would stay equal
+
+    def forward(self, words: Tensor, offsets: Tensor) -> Tensor:
+        """Return the mean of the words of each document."""
+        logits = nn.functional.pad(self.logits(words), (0, 1))
+        gates = torch.softmax(logits, dim=-1)
+        mixed = gates[:, :-1] @ self.contexts + gates[:, -1:] * self.own(words)
+        owner = torch.bucketize(torch.arange(len(words)), offsets, right=True) - 1
+        sizes = torch.bincount(owner, minlength=len(offsets)).clamp(min=1).unsqueeze(-1)
+        return torch.zeros(len(offsets), 5).index_add(0, owner, mixed) / sizes
+
+
 @torch.no_grad()
 def accuracy(network: nn.Module, head: nn.Module, batches: Batches) -> float:
     """Return the accuracy on a whole set."""
@@ -82,12 +107,14 @@ def curve(
     if kind == "average":
         bag = nn.EmbeddingBag(vocabulary, 5, mode="mean", sparse=True)
         nn.init.normal_(bag.weight, std=5**-0.5)
+    elif kind.startswith("softmax"):
+        bag = SeveralContexts(vocabulary, int(kind.split()[2]))
     else:
         bag = CAEmbeddingBag(vocabulary, 5, sigma_dim=5, sparse=True)
     head = nn.Linear(5, 1)
     adagrad = torch.optim.Adagrad([*bag.parameters(), *head.parameters()], lr=0.1)
     optimizer: Any = adagrad
-    if kind != "average":
+    if kind.startswith("em_steps"):
         optimizer = BlockCoordinate(adagrad, bag.blocks(), em_steps=int(kind.split()[-1]))
     generator = np.random.default_rng(seed)
     train = sets["train"]
@@ -123,7 +150,7 @@ def experiment(
     index = {word: number for number, (word, _) in enumerate(counts.most_common())}
     sets = {key: Batches(split, index) for key, split in splits.items()}
     strength, linear_accuracy = linear(splits["train"], splits["dev"], splits["test"])
-    kinds = ["average", "em_steps 0", "em_steps 100", "em_steps 1000"]
+    kinds = ["average", "em_steps 0", "em_steps 100", "em_steps 1000", "softmax over 4 contexts"]
     rows = []
     for number, kind in enumerate(kinds):
         runs = [curve(kind, sets, len(index), steps, steps // 50, seed) for seed in seeds]
@@ -132,7 +159,7 @@ def experiment(
         last = [run[-1] for run in runs]
         rows.append(
             (
-                kind if kind == "average" else f"CA-BSFE, {kind}",
+                f"CA-BSFE, {kind}" if kind.startswith("em_steps") else kind,
                 interval(at_best_dev, 3),
                 interval(best_test, 3),
                 interval([row[3] for row in last], 3),
