@@ -65,29 +65,16 @@ class DataSet:
 
 @dataclass(frozen=True, kw_only=True)
 class Task(TaskSpec):
-    """A task, with the functions that find its data sets and judge vectors by them.
+    """A task, with the functions that find its data sets and judge vectors by them."""
 
-    Attributes
-    ----------
-    in_folder : callable
-        Data folder -> data sets.
-    of_files : callable
-        Files given by the user -> data sets.
-    evaluate : callable
-        (vectors, what the data set reads, settings) -> Report.
-    by_default : bool
-        Whether it runs without being named.
-    among_common_words : bool
-        Whether a smaller vocabulary makes the task easier: models are compared among the words that all have.
-    left_alone : mapping of str to str
-        Files in a data folder that run only when they are given by option, and why.
-    """
-
-    in_folder: Callable[[Path], list[DataSet]]
-    of_files: Callable[[Sequence[Path]], list[DataSet]]
+    in_folder: Callable[[Path], list[DataSet]]  # Data folder -> data sets
+    of_files: Callable[[Sequence[Path]], list[DataSet]]  # Files given by the user -> data sets
+    # (vectors, what the data set reads, settings) -> Report
     evaluate: Callable[[Vectors, Any, Settings], Report]
-    by_default: bool = True
+    by_default: bool = True  # Whether it runs without being named
+    # Whether a smaller vocabulary makes the task easier: models are compared among the words that all have
     among_common_words: bool = False
+    # Files in a data folder that run only when they are given by option, and why
     left_alone: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -13,21 +13,14 @@ import numpy as np
 
 
 class Paths(NamedTuple):
-    """The inner nodes between the root and each word, one word after the other.
+    """The inner nodes between the root and each word, one word after the other."""
 
-    Attributes
-    ----------
-    ends : ndarray of shape (n_words + 1,), int64
-        The path of word w is ``ends[w]`` to ``ends[w + 1]`` of the other arrays.
-    nodes : ndarray of shape (n,), int32
-        Numbers of nodes: 0 is the root, and nodes whose words occur more often have lower numbers.
-        A node's number in gensim is ``n_words - 2`` minus this.
-    labels : ndarray of shape (n,), float32
-        1 where the path turns left, 0 where it turns right: 1 minus the code of word2vec.
-    """
-
+    # (n_words + 1,), int64: The path of word w is ``ends[w]`` to ``ends[w + 1]`` of the other arrays
     ends: np.ndarray
+    # (n,), int32: Numbers of nodes: 0 is the root, and nodes whose words occur more often have lower numbers.
+    # A node's number in gensim is ``n_words - 2`` minus this.
     nodes: np.ndarray
+    # (n,), float32: 1 where the path turns left, 0 where it turns right: 1 minus the code of word2vec
     labels: np.ndarray
 
     @property

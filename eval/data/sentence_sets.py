@@ -15,25 +15,13 @@ from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lin
 
 @dataclass(frozen=True)
 class LabelledSentences:
-    """Texts with a class for each.
-
-    Attributes
-    ----------
-    name : str
-    labels : list of str
-    sentences : list of list of str
-        Tokens.
-    dropped : int
-        Texts left out on reading (neutral ones of the binary SST).
-    empty : int
-        Texts without a word, left out on reading: a set of thousands often has one.
-    """
+    """Texts with a class for each."""
 
     name: str
     labels: list[str]
-    sentences: list[list[str]]
-    dropped: int = 0
-    empty: int = 0
+    sentences: list[list[str]]  # Tokens
+    dropped: int = 0  # Texts left out on reading (neutral ones of the binary SST)
+    empty: int = 0  # Texts without a word, left out on reading: a set of thousands often has one
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -41,26 +29,14 @@ class LabelledSentences:
 
 @dataclass(frozen=True)
 class SentencePairs:
-    """Pairs of sentences with a score of similarity.
-
-    Attributes
-    ----------
-    name : str
-    scores : list of float
-    first, second : list of list of str
-        Tokens.
-    unscored : int
-        Pairs left out because nobody scored them.
-    empty : int
-        Pairs with a sentence without a word, left out on reading.
-    """
+    """Pairs of sentences with a score of similarity."""
 
     name: str
     scores: list[float]
-    first: list[list[str]]
+    first: list[list[str]]  # Tokens
     second: list[list[str]]
-    unscored: int = 0
-    empty: int = 0
+    unscored: int = 0  # Pairs left out because nobody scored them
+    empty: int = 0  # Pairs with a sentence without a word, left out on reading
 
     def __len__(self) -> int:
         return len(self.scores)

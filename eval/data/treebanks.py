@@ -17,19 +17,12 @@ from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lin
 
 @dataclass(frozen=True)
 class TaggedCorpus:
-    """Sentences with a tag for each word.
-
-    Attributes
-    ----------
-    name : str
-    sentences, tags : list of list of str
-    sources : list of str
-        Document (file) of each sentence, if the format names it; empty strings otherwise.
-    """
+    """Sentences with a tag for each word."""
 
     name: str
     sentences: list[list[str]]
     tags: list[list[str]]
+    # Document (file) of each sentence, if the format names it; empty strings otherwise
     sources: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:

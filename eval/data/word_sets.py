@@ -12,14 +12,7 @@ from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lin
 
 @dataclass(frozen=True)
 class WordPairs:
-    """Pairs of words with the mean score that people gave them.
-
-    Attributes
-    ----------
-    name : str
-    first, second : list of str
-    scores : list of float
-    """
+    """Pairs of words with the mean score that people gave them."""
 
     name: str
     first: list[str]
@@ -29,41 +22,23 @@ class WordPairs:
 
 @dataclass(frozen=True)
 class WordCategories:
-    """Words, each with the class it belongs to.
-
-    Attributes
-    ----------
-    name : str
-    words, classes : list of str
-    in_several_classes : list of str
-        Words of the file that are left out, since no clustering can put them into two classes.
-    repeated : int
-        Lines of the file that repeat a word with its class; they are ignored.
-    """
+    """Words, each with the class it belongs to."""
 
     name: str
     words: list[str]
     classes: list[str]
+    # Words of the file that are left out, since no clustering can put them into two classes
     in_several_classes: list[str] = field(default_factory=list)
-    repeated: int = 0
+    repeated: int = 0  # Lines of the file that repeat a word with its class; they are ignored
 
 
 @dataclass(frozen=True)
 class Analogies:
-    """Questions "a is to b as c is to d" in sections.
-
-    Attributes
-    ----------
-    name : str
-    sections : list of str
-        Names in the order of the file.
-    questions : list of tuple of (int, str, str, str, str)
-        Index into ``sections``, then the four words.
-    """
+    """Questions "a is to b as c is to d" in sections."""
 
     name: str
-    sections: list[str]
-    questions: list[tuple[int, str, str, str, str]]
+    sections: list[str]  # Names in the order of the file
+    questions: list[tuple[int, str, str, str, str]]  # Index into ``sections``, then the four words
 
 
 def read_word_pairs(path: str | os.PathLike[str]) -> WordPairs:

@@ -19,40 +19,21 @@ BLOCK = 8_192
 
 @dataclass
 class GaussianHMM:
-    """Parameters of the model.
+    """Parameters of the model."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (n_states,), float64
-    transition : ndarray of shape (n_states, n_states), float64
-    means : ndarray of shape (n_states, dim), float64
-    variance : float
-        Variance of every dimension in every state; not learned.
-    """
-
-    start: np.ndarray
-    transition: np.ndarray
-    means: np.ndarray
-    variance: float
+    start: np.ndarray  # (n_states,), float64
+    transition: np.ndarray  # (n_states, n_states), float64
+    means: np.ndarray  # (n_states, dim), float64
+    variance: float  # Variance of every dimension in every state; not learned
 
 
 @dataclass(frozen=True)
 class EncodedText:
-    """Sentences as numbers of types.
+    """Sentences as numbers of types."""
 
-    Attributes
-    ----------
-    vectors : ndarray of shape (n_types, dim), float64
-        One row per type that has a vector.
-    tokens : ndarray of shape (n_tokens,), int32
-        Type of each token; ``n_types`` for a token without a vector.
-    offsets : ndarray of shape (n_sentences + 1,), int64
-        Where each sentence starts; no sentence is empty.
-    """
-
-    vectors: np.ndarray
-    tokens: np.ndarray
-    offsets: np.ndarray
+    vectors: np.ndarray  # (n_types, dim), float64: One row per type that has a vector
+    tokens: np.ndarray  # (n_tokens,), int32: Type of each token; ``n_types`` for a token without a vector
+    offsets: np.ndarray  # (n_sentences + 1,), int64: Where each sentence starts; no sentence is empty
 
 
 def k_means_plus_plus(
@@ -132,19 +113,12 @@ def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.
 
 @dataclass(frozen=True)
 class Block:
-    """Tokens of some sentences of similar length, ordered by their place in the sentence.
+    """Tokens of some sentences of similar length, ordered by their place in the sentence."""
 
-    Attributes
-    ----------
-    tokens : ndarray of shape (n_tokens,), int32
-        First tokens of all sentences, then second tokens of those that have one, and so on; the longest
-        sentence is always first.
-    steps : ndarray of shape (longest + 1,), int64
-        Where each place starts.
-    """
-
+    # (n_tokens,), int32: First tokens of all sentences, then second tokens of those that have one, and so on;
+    # the longest sentence is always first
     tokens: np.ndarray
-    steps: np.ndarray
+    steps: np.ndarray  # (longest + 1,), int64: Where each place starts
 
 
 def _step(model: GaussianHMM, text: EncodedText, blocks: Sequence[Block]) -> tuple[GaussianHMM, float]:

@@ -65,26 +65,15 @@ FINENESS = 20
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Second model minus first on the same items.
-
-    Attributes
-    ----------
-    first, second, difference : float
-    low, high : float
-        95 % interval of the difference.
-    p : float
-        Two-sided p-value; NaN if it cannot be computed.
-    smallest_p : float
-        The smallest p-value that is possible with this number of units.
-    """
+    """Second model minus first on the same items."""
 
     first: float
     second: float
     difference: float
-    low: float
+    low: float  # 95 % interval of the difference
     high: float
-    p: float
-    smallest_p: float
+    p: float  # Two-sided p-value; NaN if it cannot be computed
+    smallest_p: float  # The smallest p-value that is possible with this number of units
 
 
 def paired_difference(

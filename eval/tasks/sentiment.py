@@ -22,20 +22,13 @@ GRID = tuple(10.0**k for k in range(-4, 5))
 
 @dataclass(frozen=True)
 class ClassificationData:
-    """Labelled texts, with or without a division into train, dev and test.
-
-    Attributes
-    ----------
-    name : str
-    train : LabelledSentences
-    dev, test : LabelledSentences or None
-        With both, C is chosen on dev, and the accuracy is measured on test. With one of them, C is chosen by
-        cross-validation on train, and the accuracy is measured on that part. With neither, both are done by
-        cross-validation.
-    """
+    """Labelled texts, with or without a division into train, dev and test."""
 
     name: str
     train: LabelledSentences
+    # With both, C is chosen on dev, and the accuracy is measured on test. With one of them, C is chosen by
+    # cross-validation on train, and the accuracy is measured on that part. With neither, both are done by
+    # cross-validation.
     dev: LabelledSentences | None = None
     test: LabelledSentences | None = None
 

@@ -49,19 +49,12 @@ SENTENCE_METHODS = (*READOUTS, *OF_ATTENTION)
 
 @dataclass(frozen=True)
 class SimilaritySets:
-    """The data sets of one year, or a single data set.
-
-    Attributes
-    ----------
-    name : str
-    sets : list of SentencePairs
-    background : list of SentencePairs
-        Sentences from which a readout learns common directions, v0 and, if the vectors have none, word
-        frequencies. If it is empty, readouts learn from the sentences of each set.
-    """
+    """The data sets of one year, or a single data set."""
 
     name: str
     sets: list[SentencePairs]
+    # Sentences from which a readout learns common directions, v0 and, if the vectors have none, word
+    # frequencies. If it is empty, readouts learn from the sentences of each set.
     background: list[SentencePairs] = field(default_factory=list)
 
 

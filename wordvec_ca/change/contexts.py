@@ -44,25 +44,18 @@ class Differences(NamedTuple):
 
     Pairs of texts are in the order of ``itertools.combinations``: pairs with the first text come first. All
     values are nan for a word that occurs in fewer than two different lines of a text.
-
-    Attributes
-    ----------
-    distance : ndarray of shape (n_pairs, n_words)
-        Squared distance between the mean contexts, divided by the sum of their squared lengths: 0 if they
-        are equal, 1 if they have nothing in common, at most 2.
-    error : ndarray of shape (n_words,)
-        Standard error of the mean of ``distance`` over the pairs.
-    by_chance, band : ndarray of shape (n_pairs, n_words)
-        Mean and 95 % quantile of the squared distance in permuted texts, divided by the same sum.
-    gap : ndarray of shape (n_words, 1 + permutations)
-        Mean over the pairs of the logarithm of the squared distance: first in the actual texts, then in each
-        permutation.
     """
 
+    # (n_pairs, n_words): Squared distance between the mean contexts, divided by the sum of their squared
+    # lengths: 0 if they are equal, 1 if they have nothing in common, at most 2
     distance: np.ndarray
-    error: np.ndarray
+    error: np.ndarray  # (n_words,): Standard error of the mean of ``distance`` over the pairs
+    # (n_pairs, n_words): Mean and 95 % quantile of the squared distance in permuted texts, divided by the
+    # same sum
     by_chance: np.ndarray
     band: np.ndarray
+    # (n_words, 1 + permutations): Mean over the pairs of the logarithm of the squared distance: first in the
+    # actual texts, then in each permutation
     gap: np.ndarray
 
 

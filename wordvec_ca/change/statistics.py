@@ -32,18 +32,10 @@ LIKE = 200
 
 
 class Moved(NamedTuple):
-    """How far words moved between two models.
+    """How far words moved between two models."""
 
-    Attributes
-    ----------
-    distance : ndarray of shape (n_words,), float64
-        1 minus the cosine after rotation.
-    turnover : ndarray of shape (n_words,), float64
-        Share of the nearest neighbours that differ.
-    """
-
-    distance: np.ndarray
-    turnover: np.ndarray
+    distance: np.ndarray  # (n_words,), float64: 1 minus the cosine after rotation
+    turnover: np.ndarray  # (n_words,), float64: Share of the nearest neighbours that differ
 
 
 @one_blas_thread

@@ -11,26 +11,13 @@ import numpy as np
 
 @dataclass
 class Meter:
-    """Predictions for lines with known labels.
+    """Predictions for lines with known labels."""
 
-    Attributes
-    ----------
-    n_examples : int
-        Lines with a label and a word.
-    gold : ndarray of shape (n_labels,), int64
-        Number of true occurrences of each label.
-    labels : ndarray of shape (n_predictions,), int32
-        Predicted labels, line after line.
-    scores : ndarray of shape (n_predictions,), float32
-        Probabilities, at most 1.
-    right : ndarray of shape (n_predictions,), bool
-    """
-
-    n_examples: int
-    gold: np.ndarray
-    labels: np.ndarray
-    scores: np.ndarray
-    right: np.ndarray
+    n_examples: int  # Lines with a label and a word
+    gold: np.ndarray  # (n_labels,), int64: Number of true occurrences of each label
+    labels: np.ndarray  # (n_predictions,), int32: Predicted labels, line after line
+    scores: np.ndarray  # (n_predictions,), float32: Probabilities, at most 1
+    right: np.ndarray  # (n_predictions,), bool
 
     def precision(self, label: int | None = None) -> float:
         """Return the share of right predictions, of all labels or of one; NaN if there are no predictions."""

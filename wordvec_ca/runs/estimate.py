@@ -29,43 +29,21 @@ from wordvec_ca.training import Trainer, parts, pool_bytes, quality, usual_repli
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will need.
+    """What a run will need."""
 
-    Attributes
-    ----------
-    config : ResolvedConfig
-        The resolved configuration.
-    stats : CorpusStats
-        The text, counted exactly.
-    n_words : int
-        Size of the vocabulary.
-    n_parameters : int
-        Number of trained parameters.
-    replicas : int
-        Copies of the parameters that are trained at the same time.
-    memory_bytes : int
-        Anonymous memory during training.
-    cache_bytes : int
-        Size of the encoded text on disk; while it is being written, about twice this size is needed.
-    model_bytes : int
-        Size of the model directory.
-    words_per_second : float or None
-        Words of text per second of all workers together, measured on made-up text with this vocabulary. None
-        if the parameters do not fit into the memory of this machine.
-    training_seconds : float or None
-        Estimate that follows from this speed.
-    """
-
-    config: ResolvedConfig
-    stats: CorpusStats
-    n_words: int
-    n_parameters: int
-    replicas: int
-    memory_bytes: int
+    config: ResolvedConfig  # The resolved configuration
+    stats: CorpusStats  # The text, counted exactly
+    n_words: int  # Size of the vocabulary
+    n_parameters: int  # Number of trained parameters
+    replicas: int  # Copies of the parameters that are trained at the same time
+    memory_bytes: int  # Anonymous memory during training
+    # Size of the encoded text on disk; while it is being written, about twice this size is needed
     cache_bytes: int
-    model_bytes: int
+    model_bytes: int  # Size of the model directory
+    # Words of text per second of all workers together, measured on made-up text with this vocabulary. None if
+    # the parameters do not fit into the memory of this machine.
     words_per_second: float | None
-    training_seconds: float | None
+    training_seconds: float | None  # Estimate that follows from this speed
 
 
 def plan(

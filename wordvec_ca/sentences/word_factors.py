@@ -19,23 +19,12 @@ from wordvec_ca.tables import NgramVectors
 
 @dataclass(frozen=True)
 class Words:
-    """Words with a row each.
+    """Words with a row each."""
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n, vector_size), float32
-        Vectors; possibly a memory map.
-    factors, shifts : ndarray of shape (n,), float32
-        ``f a g`` and ``f b`` of the formula.
-    attention : ndarray of shape (n,), float32, or None
-        ``g``, or None if it is 1.
-    names : sequence of str
-    """
-
-    matrix: NDArray[np.float32]
-    factors: NDArray[np.float32]
+    matrix: NDArray[np.float32]  # (n, vector_size), float32: Vectors; possibly a memory map
+    factors: NDArray[np.float32]  # (n,), float32: ``f a g`` and ``f b`` of the formula
     shifts: NDArray[np.float32]
-    attention: NDArray[np.float32] | None
+    attention: NDArray[np.float32] | None  # (n,), float32, or None: ``g``, or None if it is 1
     names: Sequence[str]
 
     def of_batch(

@@ -62,63 +62,30 @@ class State:
 
     Learning rate and random generators are not included: they are functions of the chunk
     (docs/decisions/003-chunks.md).
-
-    Attributes
-    ----------
-    run : str
-        Identifier of the run, as in ``run.json``.
-    config : dict
-        The resolved ``TrainConfig`` of the run.
-    version : str
-        Version of the program.
-    isa : str or None
-        Instruction set; None for the Numba backend.
-    fingerprint : str
-        Fingerprint of the encoded text and its vocabulary.
-    chunk_tokens : int
-        Number of tokens per chunk.
-    epoch, index, start : int
-        Number of the epoch, from 1; number of its next chunk, from 0; token at which that chunk begins.
-    fraction : float
-        Share of the run that is done.
-    seconds : float
-        Training time so far.
-    tallies, tallies_before_epoch : list of float
-        Tallies of the training loop, now and when the epoch began.
-    losses, valid_losses : list of float
-        Losses of the finished epochs.
-    history : list of list
-        The points of ``History``.
-    sessions : int
-        How often the run was started or continued.
-    changes : list of dict
-        Options that were changed when the run was continued, and at which point.
-    valid_fingerprint : str or None
-        Fingerprint of the held-out text.
-    pools : list of int
-        Plan of the pools of negatives (`Negatives.plan`).
     """
 
-    run: str
-    config: dict[str, Any]
-    version: str
-    isa: str | None
-    fingerprint: str
-    chunk_tokens: int
+    run: str  # Identifier of the run, as in ``run.json``
+    config: dict[str, Any]  # The resolved ``TrainConfig`` of the run
+    version: str  # Version of the program
+    isa: str | None  # Instruction set; None for the Numba backend
+    fingerprint: str  # Fingerprint of the encoded text and its vocabulary
+    chunk_tokens: int  # Number of tokens per chunk
+    # Number of the epoch, from 1; number of its next chunk, from 0; token at which that chunk begins
     epoch: int
     index: int
     start: int
-    fraction: float
-    seconds: float
-    tallies: list[float]
+    fraction: float  # Share of the run that is done
+    seconds: float  # Training time so far
+    tallies: list[float]  # Tallies of the training loop, now and when the epoch began
     tallies_before_epoch: list[float]
-    pools: list[int]
-    losses: list[float] = field(default_factory=list)
+    pools: list[int]  # Plan of the pools of negatives (`Negatives.plan`)
+    losses: list[float] = field(default_factory=list)  # Losses of the finished epochs
     valid_losses: list[float] = field(default_factory=list)
-    history: list[list[float]] = field(default_factory=list)
-    sessions: int = 1
+    history: list[list[float]] = field(default_factory=list)  # The points of ``History``
+    sessions: int = 1  # How often the run was started or continued
+    # Options that were changed when the run was continued, and at which point
     changes: list[dict[str, Any]] = field(default_factory=list)
-    valid_fingerprint: str | None = None
+    valid_fingerprint: str | None = None  # Fingerprint of the held-out text
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> State:

@@ -16,19 +16,12 @@ _TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9}
 
 @dataclass(frozen=True)
 class Interval:
-    """How often a checkpoint is written.
+    """How often a checkpoint is written."""
 
-    Attributes
-    ----------
-    seconds, tokens : float
-        A checkpoint is due after this many seconds or tokens, whichever comes first; infinity for never.
-    stretch : bool
-        Whether the time between two checkpoints may grow, so that writing them takes only a small share of
-        it.
-    """
-
+    # A checkpoint is due after this many seconds or tokens, whichever comes first; infinity for never
     seconds: float = math.inf
     tokens: float = math.inf
+    # Whether the time between two checkpoints may grow, so that writing them takes only a small share of it
     stretch: bool = False
 
 

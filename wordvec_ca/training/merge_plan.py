@@ -22,27 +22,14 @@ MERGES = 200
 
 @dataclass(frozen=True)
 class MergePlan:
-    """When and how the replicas of a run merge.
+    """When and how the replicas of a run merge."""
 
-    Attributes
-    ----------
-    replicas : int
-        N, the number of copies of the parameters that are trained at the same time.
-    merges_per_epoch : int
-        Number of merges in an epoch, at equal distances, the last one at its end; 0 with one replica.
-    rate : float
-        Factor by which the learning rate of replicas is multiplied.
-    rule : {"saturating", "mean", "sum"}
-        See ``merge_rule``.
-    curvature : float
-        The c in x = c * learning rate * touches.
-    """
-
-    replicas: int
+    replicas: int  # N, the number of copies of the parameters that are trained at the same time
+    # Number of merges in an epoch, at equal distances, the last one at its end; 0 with one replica
     merges_per_epoch: int
-    rate: float = 1.0
-    rule: str = "saturating"
-    curvature: float = 0.7
+    rate: float = 1.0  # Factor by which the learning rate of replicas is multiplied
+    rule: str = "saturating"  # {"saturating", "mean", "sum"}: See ``merge_rule``
+    curvature: float = 0.7  # The c in x = c * learning rate * touches
 
     @classmethod
     def of(

@@ -58,38 +58,24 @@ class Worker:
 
 @dataclass(frozen=True)
 class TokenRange:
-    """A range of tokens for a replica to train.
+    """A range of tokens for a replica to train."""
 
-    Attributes
-    ----------
-    start, stop : int
-        Begin and end of the range in the replica's text; whole lines.
-    position : int
-        Position of the first token in the whole run, counted through all replicas and epochs; the learning
-        rate depends on it.
-    seeds : tuple of int
-        Seeds of the random numbers, together with the seed of the run: epoch, shard and number of the range.
-    """
-
-    start: int
+    start: int  # Begin and end of the range in the replica's text; whole lines
     stop: int
+    # Position of the first token in the whole run, counted through all replicas and epochs; the learning rate
+    # depends on it
     position: int
+    # Seeds of the random numbers, together with the seed of the run: epoch, shard and number of the range
     seeds: tuple[int, ...]
 
 
 class Delta(NamedTuple):
-    """What some rows have changed, in 8 bits a number: what nodes send each other in a merge.
+    """What some rows have changed, in 8 bits a number: what nodes send each other in a merge."""
 
-    Attributes
-    ----------
-    scales : ndarray of shape (n_rows,), uint16
-        The upper half of the float32 by which the codes of a row are multiplied; 0 if it has not changed.
-    codes : ndarray of shape (n_changed, width), int8
-        The codes of the rows that have changed.
-    """
-
+    # (n_rows,), uint16: The upper half of the float32 by which the codes of a row are multiplied; 0 if it has
+    # not changed
     scales: NDArray[np.uint16]
-    codes: NDArray[np.int8]
+    codes: NDArray[np.int8]  # (n_changed, width), int8: The codes of the rows that have changed
 
     @property
     def nbytes(self) -> int:

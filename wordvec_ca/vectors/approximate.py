@@ -48,23 +48,14 @@ _SAMPLE = 4096
 
 
 class Recall(NamedTuple):
-    """How an approximate search compares with an exact one.
+    """How an approximate search compares with an exact one."""
 
-    Attributes
-    ----------
-    share : float
-        Share of the exact nearest neighbours that is found. Rows of equal cosines, such as repeated ones,
-        count as the same.
-    queries, topn : int
-        Number of queries, and of neighbours per query.
-    exact_seconds, approximate_seconds : float
-        Mean time of a query by either search.
-    """
-
+    # Share of the exact nearest neighbours that is found. Rows of equal cosines, such as repeated ones, count
+    # as the same.
     share: float
-    queries: int
+    queries: int  # Number of queries, and of neighbours per query
     topn: int
-    exact_seconds: float
+    exact_seconds: float  # Mean time of a query by either search
     approximate_seconds: float
 
 

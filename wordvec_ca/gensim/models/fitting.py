@@ -37,20 +37,12 @@ FIRST_SENTENCES = 100
 
 @dataclass
 class Corpus:
-    """The sentences of one call of ``train``, as rows of the model.
+    """The sentences of one call of ``train``, as rows of the model."""
 
-    Attributes
-    ----------
-    tokens : ndarray of shape (n,), int32, or LiveTokens
-    raw_tokens : int
-        Words of an epoch, unknown ones included; words of all epochs so far if the tokens are live.
-    tags : DocumentTags or None
-        The document of each sentence.
-    """
-
-    tokens: np.ndarray | LiveTokens
+    tokens: np.ndarray | LiveTokens  # (n,), int32, or LiveTokens
+    # Words of an epoch, unknown ones included; words of all epochs so far if the tokens are live
     raw_tokens: int
-    tags: DocumentTags | None = None
+    tags: DocumentTags | None = None  # The document of each sentence
 
 
 def corpus_of(
