@@ -16,8 +16,12 @@ from wordvec_ca.vectors import KeyedVectors
 class Vectors(Protocol):
     """What every task needs; ``KeyedVectors`` of ``wordvec_ca`` and of gensim have it."""
 
-    vectors: np.ndarray
     index_to_key: list[str]
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """One row for each word."""
+        ...
 
     @property
     def key_to_index(self) -> dict[str, int]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.folders import found, shipped_with_gensim, splits
 from wordvec_ca.eval.language import other_language
@@ -17,7 +19,7 @@ from wordvec_ca.eval.lookup import Infer, UncoveredError, Vectors, with_ngrams
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.shared_words import cut_to
 from wordvec_ca.eval.task_table import TASKS, DataSet, Progress, Settings
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors, NoWordVectorsError, check_trained, words_are_trained
 
 __all__ = ["TASKS", "Job", "Missing", "plan", "run", "shipped_with_gensim"]
 
@@ -166,13 +168,19 @@ def run(
     """
     settings = Settings(seed, workers, progress, method, phrases, infer)
     among_common: Vectors | None = None
+    words: Vectors | None = None  # those of a model of documents whose vectors of words were not trained
+    if isinstance(vectors, KeyedVectors) and not words_are_trained(vectors.metadata):
+        words = KeyedVectors(vectors.index_to_key, np.empty((len(vectors), 0)), vectors.counts)
     resampled = runs and isinstance(vectors, KeyedVectors) and vectors.resamples
     n_runs = len(resampled) if resampled else 0
     for i, job in enumerate(jobs, 1):
         progress(f"[{i}/{len(jobs)}] {job.task} {job.dataset}")
         started = time.perf_counter()
         try:
-            used = with_ngrams(vectors)
+            inferred = infer is not None and method is None and TASKS[job.task].infers
+            used = words if words is not None and inferred else with_ngrams(vectors)
+            if words is not None and not inferred:
+                check_trained(vectors.metadata, name or "this model")
             if common is not None and TASKS[job.task].among_common_words:
                 among_common = used = cut_to(vectors, common) if among_common is None else among_common
             data = job.data.read()
@@ -188,7 +196,8 @@ def run(
             if skipped is None:
                 raise
             reason = str(error) or type(error).__name__
-            skipped(Missing(job.task, reason, failed=not isinstance(error, UncoveredError)))
+            cannot = isinstance(error, UncoveredError | NoWordVectorsError)
+            skipped(Missing(job.task, reason, failed=not cannot))
             continue
         if n_added := getattr(used, "n_added", 0):
             report.details["words_from_ngrams"] = n_added

@@ -74,6 +74,7 @@ class Task(TaskSpec):
     by_default: bool = True  # Whether it runs without being named
     # Whether a smaller vocabulary makes the task easier: models are compared among the words that all have
     among_common_words: bool = False
+    infers: bool = False  # Whether it judges vectors of texts, which a model of documents infers
     # Files in a data folder that run only when they are given by option, and why
     left_alone: Mapping[str, str] = field(default_factory=dict)
 
@@ -278,18 +279,21 @@ TASKS: dict[str, Task] = {
             evaluate=lambda vectors, data, s: sentiment.evaluate(
                 vectors, data, seed=s.seed, phrases=s.phrases, infer=s.infer
             ),
+            infers=True,
         ),
         _task(
             "sts",
             in_folder=_sts,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
             evaluate=_judge_pairs,
+            infers=True,
         ),
         _task(
             "sick",
             in_folder=_sick,
             of_files=lambda paths: [_scored(name_of(path), [path]) for path in paths],
             evaluate=_judge_pairs,
+            infers=True,
         ),
         _task(
             "next-item",

@@ -78,6 +78,8 @@ def evaluate(
     attends = getattr(vectors, "attention", None) is not None
     names = list(readouts or (settings if attends else READOUTS))
     names = list(dict.fromkeys(names if method is None else [method, *names]))
+    if infer is not None and not vectors.vectors.shape[1]:
+        names = []  # the words are known, and have no vectors to average
     if not attends and (lacking := [name for name in names if name in OF_ATTENTION]):
         raise DataError(
             f"the readout {lacking[0]!r} needs attention weights, which these vectors do not carry: give the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wordvec_ca.gensim import models as gensim
 from wordvec_ca.models import EmbeddingModel, document_vectors
+from wordvec_ca.sentences import SentenceVectorizer
+from wordvec_ca.tables import NoWordVectorsError
 from wordvec_ca.vectors import KeyedVectors
 
 Command = Callable[..., Any]
@@ -58,8 +62,12 @@ def test_texts_are_inferred(command: Command, subj: Path) -> None:
     assert np.array_equal(one[0], rows[7])  # the same text gives the same vector, whatever else is inferred
     assert not one[1:].any()
     assert "(1 empty, 1 without" in outcome.err
-    untrained = command("embed", subj / "dbow", subj / "text.txt", "-o", "m.npy", "--method", "mean")
-    assert untrained.code == 1  # only documents were trained
+    mean = ("-o", "m.npy", "--method", "mean", "--overwrite")
+    assert command("embed", subj / "attn", subj / "text.txt", *mean).code == 0
+    inferred = ("-o", "i.npy", "--method", "infer")
+    assert command("embed", subj / "attn", subj / "text.txt", *inferred).code == 0
+    assert not np.allclose(np.load("m.npy"), np.load("i.npy"))
+    command("embed", subj / "dbow", subj / "text.txt", *mean).says(1, "--dbow-words")
     assert (
         command("embed", subj / "dbow", "-", "-o", "x.npy", "--method", "infer", "--a", 1, stdin="a\n").code
         == 2
@@ -287,11 +295,30 @@ def test_a_sample_of_a_large_file_is_compared(tmp_path: Path) -> None:
 
 
 def test_words_that_were_not_trained_are_refused(command: Command, tmp_path: Path) -> None:
-    Path("text.txt").write_text("a b c d\nb c d a\n" * 30)
+    Path("text.txt").write_text(
+        "a a b c d e f g h i j k l m n o p q\nb c d a e f g h i j k l m n o p q\n" * 30
+    )
     train = ("train", "text.txt", "--model", "pv-dbow", "--min-count", 1, "-d", 8, "--epochs", 1, "-q")
     assert command(*train, "-o", "m").code == 0
+    assert command(*train, "--dbow-words", "-o", "trained").code == 0
+    Path("sim.tsv").write_text("a\tb\t1\nb\tc\t2\nc\td\t3\n")
     for arguments in (
         ("nn", "m", "a"),
+        ("analogy", "m", "a", "b", "c"),
+        ("recommend", "m", "--basket", "a"),
+        ("axis", "m", "a:b", "--words", "c"),
+        ("association", "m", "--targets", "a,b", "c,d", "--attributes", "a,c", "b,d"),
+        ("align", "m", "trained", "-o", "a.safetensors"),
+        ("align", "trained", "m", "-o", "a.safetensors"),
+        ("reembed", "m", "text.txt", "-o", "re"),
+        ("embed", "m", "text.txt", "-o", "e.npy", "--method", "mean"),
+        ("eval", "m", "--similarity", "sim.tsv"),
+        ("eval", "m", "--controls", "--similarity", "sim.tsv"),
+        ("compare", "trained", "m", "--similarity", "sim.tsv"),
+        ("publish", "m", "-o", "x.bin"),
+        ("export", "m", "-o", "h", "-f", "huggingface", "--table", "words"),
+        ("export", "m", "-o", "h.txt", "--table", "both"),
+        ("train", "text.txt", "--init-vectors", "m", "-d", 8, "--min-count", 1, "-o", "n", "-q"),
         ("index", "m"),
         ("search", "m", "text.txt", "a b", "--method", "mean"),
         ("export", "m", "-o", "w.txt", "--table", "words"),
@@ -304,6 +331,22 @@ def test_words_that_were_not_trained_are_refused(command: Command, tmp_path: Pat
     assert command("nn", "m", "--document", 0).code == 0
     for encoder in ("sentence-transformers", "model2vec", "spacy"):
         assert command("export", "m", "-o", "e", "-f", encoder).code == 2
+    for page in (("explore", "m", "--method", "pca", "-q"), ("report", "m"), ("info", "m")):
+        assert command(*page).code == 0, page
+    words = KeyedVectors.load("m")
+    assert (words.index_to_key[0], words.vector_size, int(words.counts[0])) == ("a", 8, 90)
+    for vectors in (words, pickle.loads(pickle.dumps(words)), EmbeddingModel.load("m").vectors):
+        for use in (
+            lambda of: of.vectors,
+            lambda of: of["a"],
+            lambda of: of.most_similar("a"),
+            lambda of: of.save("v.safetensors"),
+            lambda of: SentenceVectorizer(of).fit(["a b"]),
+        ):
+            with pytest.raises(NoWordVectorsError, match="dbow_words"):
+                use(vectors)
+    with pytest.raises(NoWordVectorsError):
+        gensim.KeyedVectors.load("m")
 
 
 def test_a_map_of_documents_shows_their_texts(command: Command, subj: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.models import load_vectors, refuse_untrained
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, json_option, part_option, restrict_vocab_option, vectors_option
 from wordvec_ca.cli.output import show_json
 from wordvec_ca.cli.paths import ExistingPath
@@ -54,7 +54,6 @@ def command(
     from wordvec_ca.vectors import analogies
 
     vectors = load_vectors(model, vectors=form)
-    refuse_untrained(vectors, model)
     if part is not None:
         vectors = vectors.part(part)
     known = {word: look_up(vectors, word) for word in dict.fromkeys((a, b, c))}

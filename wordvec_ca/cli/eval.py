@@ -83,12 +83,16 @@ def command(
         summary_lines,
     )
     from wordvec_ca.sentences import WordCounts
+    from wordvec_ca.tables import check_trained
 
     jobs, missing = plan(tasks, folder=folder, files=files_of(files))
+    without_data = list(missing)
     if not jobs:
         raise click.UsageError("nothing to run\n" + "\n".join(f"* {entry}" for entry in missing))
     with status(quiet) as tell:
         vectors = load_vectors(model, vectors=form)
+        if controls:  # before the work
+            check_trained(vectors.metadata, str(model))
         infer = None
         if part is not None:
             vectors = vectors.part(part)
@@ -151,7 +155,7 @@ def command(
             tell("")
             show(no_room)
         if not reports:
-            raise DataError("\n".join(["nothing could be judged", *(f"* {entry}" for entry in missing)]))
+            raise DataError("\n".join(["nothing could be judged", *_by_reason(missing)]))
         for kind in CONTROLS if controls else ():
             tell(f"control: {kind} vectors")
             options["infer"] = None  # a control has vectors of words alone
@@ -161,8 +165,8 @@ def command(
                 print_report(report)
     # a user who chose no tasks does not need to know what each skipped task requires
     asked = details or tasks is not None or folder is not None
-    unasked = [] if asked else [entry for entry in missing if not entry.failed]
-    told = [f"* {entry}" for entry in missing if entry not in unasked]
+    unasked = [] if asked else without_data
+    told = _by_reason([entry for entry in missing if entry not in unasked])
     if unasked:
         names = ", ".join(dict.fromkeys(entry.task for entry in unasked))
         told.append(f"* no data files (see --details): {names}")
@@ -183,6 +187,14 @@ def command(
     failed = [str(entry) for entry in missing if entry.failed]
     if failed:
         raise DataError("\n* ".join([f"{len(failed)} of {len(jobs)} sets could not be run", *failed]))
+
+
+def _by_reason(missing: list[Any]) -> list[str]:
+    """Return a line for each reason why tasks did not run."""
+    tasks: dict[str, dict[str, None]] = {}
+    for entry in missing:
+        tasks.setdefault(entry.reason, {})[entry.task] = None
+    return [f"* {', '.join(names)}: {reason}" for reason, names in tasks.items()]
 
 
 def _show_summary(name: str, lines: list[str], reports: list[Any], details: bool) -> None:

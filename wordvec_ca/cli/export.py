@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.models import learns_words, load_vectors, refuse_untrained
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, part_option, typed_options, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
@@ -169,7 +169,6 @@ def command(
         say(f"Wrote {n_written:,} vectors to {output} ({to}): {table}")
         return
     vectors = load_vectors(model, vectors=form, **reading)
-    refuse_untrained(vectors, model)
     ngrams = vectors.ngrams
     if form is None and to in ("fasttext", "floret") and ngrams is not None and not ngrams.are_published:
         vectors = load_vectors(model, vectors="input", **reading)
@@ -213,10 +212,11 @@ def command(
 def _learns_words(model: str) -> bool:
     """Return whether a model directory has trained vectors of words; any other file has."""
     from wordvec_ca.formats import read_metadata
+    from wordvec_ca.tables import words_are_trained
 
     folder = Path(model)
     is_ours = (folder / ModelFile.CONFIG).is_file() and (folder / ModelFile.VOCAB).is_file()
-    return not is_ours or learns_words(read_metadata(folder))
+    return not is_ours or words_are_trained(read_metadata(folder))
 
 
 def _with_documents(model: str, table: str) -> Any:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordvec_ca.cli.models import load_vectors, refuse_untrained
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.output import say
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def rows_of(model: str, form: str | None = None) -> np.ndarray:
     if (Path(model) / "offsets.npy").is_file():
         read_index_record(model)
         return map_npy(Path(model) / "vectors.npy")
-    vectors = load_vectors(model, vectors=form)
-    refuse_untrained(vectors, model)
-    return vectors.vectors
+    return load_vectors(model, vectors=form).vectors
 
 
 def opened(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from wordvec_ca.cli.models import load_vectors, refuse_untrained
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import json_option, part_option, restrict_vocab_option, vectors_option
 from wordvec_ca.cli.output import reason, say, show_json
 from wordvec_ca.cli.paths import INPUT, ExistingPath
@@ -81,7 +81,6 @@ def command(
     if approximate and (restrict_vocab is not None or part is not None):
         raise click.UsageError("--approximate and --index exclude --restrict-vocab and --part")
     vectors = load_vectors(model, vectors=form)
-    refuse_untrained(vectors, model)
     if part is not None:
         vectors = vectors.part(part)
     indexer = opened(model, vectors.vectors, vectors.index_to_key, index) if approximate else None

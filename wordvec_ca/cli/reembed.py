@@ -104,6 +104,7 @@ def command(
         segmented_counts,
         with_rows_for,
     )
+    from wordvec_ca.tables import check_trained
 
     if scale is not None and not scale > 0:
         raise click.BadParameter("it must be > 0", param_hint="--scale")
@@ -114,6 +115,8 @@ def command(
     else:
         check_output(output, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES)
     vectors = load_vectors(model, vectors=form)
+    if not counts_only:  # before the texts are counted
+        check_trained(vectors.metadata, model)
     counted = [path for path in sentences if path.endswith(".npz")]
     texts = [path for path in sentences if not path.endswith(".npz")]
     inputs = Inputs()

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.models import refuse_untrained
 from wordvec_ca.cli.options import Choice, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import ExistingPath
@@ -120,7 +119,6 @@ def make_vectorizer(
         from wordvec_ca.documents import DocumentVectorizer
 
         return DocumentVectorizer(model, tokenizer=tokenizer, lowercase=lowercase)
-    refuse_untrained(vectors, model)
     params = {name: value for name, value in given.items() if value is not None}
     if OF_CA_SEM & set(params):
         params.setdefault("method", "ca-sem-sif")

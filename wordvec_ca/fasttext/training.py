@@ -35,6 +35,7 @@ from wordvec_ca.kernels import (
 )
 from wordvec_ca.runs import progress_display, show_progress, style_for_python
 from wordvec_ca.training import TrainingDiverged
+from wordvec_ca.vectors import check_trained
 
 OWN_OUTPUTS = 1 << 16
 """Each thread has its own copy of an output matrix with at most this many numbers, because every line changes
@@ -229,6 +230,7 @@ def _pretrained(options: dict[str, Any]) -> tuple[list[bytes], np.ndarray] | Non
     if not options["pretrainedVectors"]:
         return None
     table = read_vectors(options["pretrainedVectors"])
+    check_trained(table.metadata, options["pretrainedVectors"])
     if table.vectors.shape[1] != options["dim"]:
         raise DataError(
             f"the vectors of {options['pretrainedVectors']!r} have {table.vectors.shape[1]} dimensions, and "

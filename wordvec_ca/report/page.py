@@ -122,7 +122,8 @@ def vocabulary(vectors: KeyedVectors, record: dict[str, Any], config: TrainConfi
             about += f" of {raw_types:,} types; they cover {total / max(raw_tokens, total):.1%} of the text"
         about += f". The rarest occurs {int(counts.min()):,} times (min_count is {config.min_count:,})"
         figures = [_frequencies(ranks, counts), _coverage(ranks, counts)]
-    figures.append(_lengths(vectors.norms))
+    if config.learns_words:
+        figures.append(_lengths(vectors.norms))
     frequent = [
         (vectors.index_to_key[row], "" if counts is None else f"{int(counts[row]):,}")
         for row in range(min(n, MOST_FREQUENT))

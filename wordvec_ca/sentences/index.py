@@ -341,7 +341,7 @@ def _write(
                 n_rows += len(block)
                 yield _unit(block)
 
-        size = vectorizer.vectors_.vectors.shape[1]
+        size = vectorizer.transform([]).shape[1]
         write_npy_stream(directory / "vectors.npy", rows(), size, dtype)
     if n_rows == 0:
         raise DataError("there are no sentences to index: give at least one")

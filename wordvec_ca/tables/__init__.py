@@ -23,7 +23,9 @@ from wordvec_ca.tables.resamples import RESAMPLE_FILES, EightBit, Resamples
 from wordvec_ca.tables.table import (
     CutOffError,
     GrowingRows,
+    NoWordVectorsError,
     VectorTable,
+    check_trained,
     check_unicode,
     check_unique,
     first_words,
@@ -31,6 +33,7 @@ from wordvec_ca.tables.table import (
     row_blocks,
     show_word,
     warn_of_nonfinite,
+    words_are_trained,
 )
 
 __all__ = [
@@ -46,11 +49,13 @@ __all__ = [
     "Halves",
     "NgramIndex",
     "NgramVectors",
+    "NoWordVectorsError",
     "Part",
     "Resamples",
     "VectorTable",
     "attention_of_words",
     "check_form",
+    "check_trained",
     "check_unicode",
     "check_unique",
     "encoded",
@@ -71,5 +76,6 @@ __all__ = [
     "warn_of_nonfinite",
     "with_boundary_marks",
     "with_fitted_ngrams",
+    "words_are_trained",
     "written_parts",
 ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wordvec_ca.errors import DataError, Option
+from wordvec_ca.specs.models import SPECS
 
 if TYPE_CHECKING:
     from wordvec_ca.tables.ngrams import NgramVectors
@@ -19,6 +20,31 @@ if TYPE_CHECKING:
 
 class CutOffError(DataError, EOFError):
     """A file ends before the data that its header announces. Both a ``DataError`` and an ``EOFError``."""
+
+
+class NoWordVectorsError(DataError):
+    """A model has vectors of documents alone."""
+
+
+def words_are_trained(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the record of a model says that its vectors of words were trained.
+
+    Those of pv-dbow are not, unless ``dbow_words`` is true: they are as they were drawn, noise.
+    """
+    config = metadata.get("config")
+    if not isinstance(config, dict) or config.get("dbow_words") is not False:
+        return True
+    return config.get("model") not in {spec.name for spec in SPECS if spec.pairs_documents}
+
+
+def check_trained(metadata: Mapping[str, Any], name: str) -> None:
+    """Raise a NoWordVectorsError if the vectors of a model's words were not trained."""
+    if not words_are_trained(metadata):
+        raise NoWordVectorsError(
+            f"{name} has no vectors of words: only its documents were trained. Use these (cawv nn MODEL "
+            "--document TAG, cawv export MODEL --table documents; in Python DocumentVectorizer), or train "
+            "with --dbow-words (dbow_words=True)"
+        )
 
 
 BLOCK_BYTES = 4 << 20

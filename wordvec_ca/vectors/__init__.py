@@ -5,7 +5,15 @@ functions with which a program reads and writes vectors.
 """
 
 from wordvec_ca.formats import detect_format, format_of_suffix, precision_loss, read_vectors, write_vectors
-from wordvec_ca.tables import CutOffError, NgramVectors, Resamples, VectorTable
+from wordvec_ca.tables import (
+    CutOffError,
+    NgramVectors,
+    NoWordVectorsError,
+    Resamples,
+    VectorTable,
+    check_trained,
+    words_are_trained,
+)
 from wordvec_ca.vectors.alignment import Fit, align, directions, mean_space, robust_fit
 from wordvec_ca.vectors.analogy_intervals import analogies
 from wordvec_ca.vectors.approximate import MANY_VECTORS, ApproximateNeighbours
@@ -40,12 +48,14 @@ __all__ = [
     "Neighbours",
     "NgramVectors",
     "NoAttentionError",
+    "NoWordVectorsError",
     "Resamples",
     "Term",
     "UnknownWordError",
     "VectorTable",
     "align",
     "analogies",
+    "check_trained",
     "cosine",
     "detect_format",
     "directions",
@@ -63,5 +73,6 @@ __all__ = [
     "shown_interval",
     "shown_sum",
     "sum_terms",
+    "words_are_trained",
     "write_vectors",
 ]

@@ -68,7 +68,8 @@ class KeyedVectors(Lookup):
     Attributes
     ----------
     vectors : ndarray of shape (n_words, vector_size), float32
-        Must not be changed in place, since norms are computed only once.
+        Must not be changed in place, since norms are computed only once. Raises a ``NoWordVectorsError`` if
+        only vectors of documents were trained (pv-dbow without ``dbow_words``).
     index_to_key : list of str
     key_to_index : dict of str to int
     vector_size : int
@@ -140,7 +141,7 @@ class KeyedVectors(Lookup):
             The file is missing, damaged or of no known format; the message says where and what to do.
         """
         table = read_vectors(path, format=format, errors=errors, duplicates=duplicates, vectors=vectors)
-        return cls(
+        made = cls(
             table.words,
             table.vectors,
             table.counts,
@@ -150,6 +151,8 @@ class KeyedVectors(Lookup):
             table.resamples,
             oov=oov,
         )
+        made._model = os.fspath(path)
+        return made
 
     def __repr__(self) -> str:
         first = ", ".join(show_word(word, 20) for word in self.index_to_key[:5])

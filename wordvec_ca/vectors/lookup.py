@@ -12,7 +12,15 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import in_memory
-from wordvec_ca.tables import NgramVectors, Part, Resamples, check_unique, parts_of_record, show_word
+from wordvec_ca.tables import (
+    NgramVectors,
+    Part,
+    Resamples,
+    check_trained,
+    check_unique,
+    parts_of_record,
+    show_word,
+)
 from wordvec_ca.vectors.neighbours import unit
 
 DERIVED = {"key_to_index", "_directions", "_first_rows"}
@@ -116,6 +124,9 @@ class Lookup:
     oov : {'ngrams', 'refuse'}
     """
 
+    _model = "this model"
+    """The file that the vectors are from, for messages."""
+
     def __init__(
         self,
         words: Sequence[str],
@@ -136,7 +147,7 @@ class Lookup:
                 f"vectors should be a matrix with one row for each of the {len(words)} words, but have the "
                 f"shape {matrix.shape}"
             )
-        self.vectors: np.ndarray = matrix
+        self._vectors: np.ndarray = matrix
         self.index_to_key: list[str] = words if isinstance(words, list) else list(words)
         self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
         if self.counts is not None and self.counts.shape != (len(words),):
@@ -153,7 +164,7 @@ class Lookup:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the content of mapped files, without attributes computed from it."""
         kept = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
-        return {**kept, "vectors": in_memory(self.vectors)}
+        return {**kept, "_vectors": in_memory(self._vectors)}
 
     def __copy__(self) -> Self:
         """Return a shallow copy that shares all arrays; a mapped file stays mapped."""
@@ -162,9 +173,22 @@ class Lookup:
         return made
 
     @property
+    def vectors(self) -> np.ndarray:
+        """The vectors, shape (n_words, vector_size), float32.
+
+        Raises
+        ------
+        NoWordVectorsError
+            Only vectors of documents were trained. All that needs vectors of words asks here, so that none
+            takes noise for them; words and counts can still be read.
+        """
+        check_trained(self.metadata, self._model)
+        return self._vectors
+
+    @property
     def vector_size(self) -> int:
         """Number of columns of ``vectors``."""
-        return int(self.vectors.shape[1])
+        return int(self._vectors.shape[1])
 
     @property
     def attends(self) -> bool:

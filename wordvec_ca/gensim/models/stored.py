@@ -21,6 +21,7 @@ from wordvec_ca.files import write_errors
 from wordvec_ca.formats import map_tensors, read_gensim_state, read_vectors, write_arrays, write_gensim_model
 from wordvec_ca.gensim.models.coded_rows import from_parts, package_of, to_parts
 from wordvec_ca.gensim.models.keys import KeyTable
+from wordvec_ca.tables import check_trained
 
 logger = logging.getLogger(__name__)
 
@@ -163,6 +164,7 @@ def load(
         kind, state = "KeyedVectors", {}
     if not state:
         table = read_vectors(path)
+        check_trained(table.metadata, os.fspath(path))
         expandos = {} if table.counts is None else {"count": table.counts}
         state = {"vectors": table.vectors, "index_to_key": table.words, "expandos": expandos}
     return kind, state if mmap else _in_memory(state)

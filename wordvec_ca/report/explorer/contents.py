@@ -199,7 +199,8 @@ def _with_documents(
     known = source.table
     n_words = min(words, len(known)) if config.learns_words else 0
     counts = None if known.counts is None else known.counts[:n_words]
-    kept = KeyedVectors(known.index_to_key[:n_words], known.vectors[:n_words], counts, known.metadata)
+    rows = known.vectors[:n_words] if n_words else np.empty((0, known.vector_size), np.float32)
+    kept = KeyedVectors(known.index_to_key[:n_words], rows, counts)
     n = min(SHOWN_DOCUMENTS if documents is None else documents, len(table))
     return source._replace(table=table_of_both(kept, table, n)), n
 
