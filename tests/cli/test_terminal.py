@@ -122,6 +122,8 @@ def test_a_bar_keeps_its_share_and_messages_have_their_own_line(seen, text, colu
     )
     assert "Error" in plain(shown)
     shown = seen("train", text, *SMALL, "--epochs", 3, "--valid", text, "-o", "m", columns=columns)
+    assert "Reading" in shown
+    assert "\x1b[?25h" in shown, "the cursor must be visible again"
     ends = [line for line in plain(shown).splitlines() if "epoch 3/3" in line]
     assert any("100.0%" in line and "held-out loss" in line and len(line) <= columns for line in ends), shown
     for line in plain(shown).splitlines():
