@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 
 from wordvec_ca.kernels._sgns import STATS
+from wordvec_ca.kernels.huffman import Paths
 
 COMPOSITIONS = PAIR, MEAN, ATTENTION, SIDE_BY_SIDE = 112, 109, 97, 115  # the letters p, m, a and s
 EXAMPLES, LOSS, WORDS, CONTEXTS, CONCENTRATION, WEIGHED = map(
@@ -50,14 +51,6 @@ class Parameters(NamedTuple):
     nodes: np.ndarray  # (n_words, out_width): N, the inner nodes of the Huffman tree
     documents: np.ndarray  # (n_documents, width): D
     document_logits: np.ndarray  # (n_documents,): what attention adds to the logit of the document's place
-
-
-class Paths(NamedTuple):
-    """The nodes between the root of the Huffman tree and each word; see ``huffman.Paths``."""
-
-    ends: np.ndarray  # (n_words + 1,) the path of word w is ends[w] .. ends[w + 1] - 1
-    nodes: np.ndarray
-    labels: np.ndarray
 
 
 class Batch(NamedTuple):
@@ -890,7 +883,7 @@ def train_chunk(
     if len(tokens) and tokens.max() >= len(shared[0]):
         raise ValueError("the encoded corpus holds a word id outside the vocabulary: the cache is damaged")
     nodes = shared[4] if paths is not None else np.zeros((0, 0), shared[0].dtype)
-    along = NO_PATHS if paths is None else Paths(*paths)
+    along = NO_PATHS if paths is None else paths
     rows, logits, tags = documents or (nodes[:0], np.zeros(0, shared[0].dtype), np.zeros(0, np.int64))
     if len(tags) != (np.count_nonzero(tokens < 0) if hyper["most_tags"][0] else 0):
         raise ValueError("the documents do not fit the tokens and the hyper-parameters")

@@ -11,7 +11,7 @@ from real_program import LOSSES, real_predictions, run
 
 import wordvec_ca.fasttext as fasttext
 from wordvec_ca.errors import DataError
-from wordvec_ca.fasttext.autotune import Measure, size_of
+from wordvec_ca.fasttext.autotune import Objective, size_of
 from wordvec_ca.fasttext.label_tree import label_paths, label_tree
 from wordvec_ca.models import Progress
 
@@ -135,9 +135,11 @@ def test_autotune_keeps_to_its_time_and_size(texts: tuple[Path, Path], tmp_path:
     plain = fasttext.train_supervised(str(texts[0]), dim=8, thread=1)
     assert model.test(texts[1])[1] > plain.test(texts[1])[1] - 0.03
     assert size_of("2M") == 2_000_000
-    assert Measure.parse("precisionAtRecall:30:__label__a") == Measure("precisionAtRecall", 0.3, "__label__a")
+    assert Objective.parse("precisionAtRecall:30:__label__a") == Objective(
+        "precisionAtRecall", 0.3, "__label__a"
+    )
     with pytest.raises(ValueError, match="autotuneMetric"):
-        Measure.parse("f2")
+        Objective.parse("f2")
 
 
 def test_word_vectors_are_those_that_the_real_program_reads(

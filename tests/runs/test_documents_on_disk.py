@@ -14,7 +14,7 @@ from small_runs import same
 
 from wordvec_ca.corpus import DocumentTags
 from wordvec_ca.files import Storage, map_npy
-from wordvec_ca.models import TOUCHED_ROWS, Documents, EmbeddingModel, TrainConfig
+from wordvec_ca.models import TOUCHED_ROWS, DocumentRows, EmbeddingModel, TrainConfig
 from wordvec_ca.runs import resume, train
 from wordvec_ca.training.document_journal import BLOCKS, ROWS, DocumentJournal
 
@@ -93,7 +93,7 @@ def test_killed_run_continues_to_the_same_bits(
 
 def test_checkpoints_hold_what_was_touched(tmp_path: Path) -> None:
     n = 40 * TOUCHED_ROWS + 5
-    documents = Documents.zeros(DocumentTags(n), 16, tmp_path)
+    documents = DocumentRows.zeros(DocumentTags(n), 16, tmp_path)
     rng = np.random.default_rng(1)
     documents.rows[:] = rng.random(documents.rows.shape, np.float32)
     journal = DocumentJournal(Storage(tmp_path), documents)

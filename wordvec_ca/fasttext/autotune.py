@@ -41,7 +41,7 @@ class TooLarge(DataError):
 
 
 @dataclass(frozen=True)
-class Measure:
+class Objective:
     """A figure to optimise: F1, precision at a recall, or recall at a precision, of all labels or one."""
 
     kind: str
@@ -49,7 +49,7 @@ class Measure:
     label: str
 
     @classmethod
-    def parse(cls, text: str) -> Measure:
+    def parse(cls, text: str) -> Objective:
         """Parse fastText's name of a figure: ``f1``, ``f1:LABEL``, ``precisionAtRecall:30[:LABEL]``, ..."""
         found = re.fullmatch(r"f1(?::(.+))?", text)
         if found:
@@ -77,7 +77,10 @@ class Measure:
 
 def tuned_classifier(options: dict[str, Any], given: set[str]) -> tuple[Model, dict[str, Any]]:
     """Return the best classifier that a search finds, and its options."""
-    measure, most_bytes = Measure.parse(options["autotuneMetric"]), size_of(str(options["autotuneModelSize"]))
+    measure, most_bytes = (
+        Objective.parse(options["autotuneMetric"]),
+        size_of(str(options["autotuneModelSize"])),
+    )
     text = Text(*encoded(options["input"]))
     rng = np.random.default_rng(options["seed"])
     started, budget = time.monotonic(), float(options["autotuneDuration"])

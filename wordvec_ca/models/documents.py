@@ -38,7 +38,7 @@ MAPPED_BYTES = 256 << 20
 
 
 @dataclass
-class Documents:
+class DocumentRows:
     """The rows of the documents of a model.
 
     Attributes
@@ -61,7 +61,7 @@ class Documents:
     _touched_rows: int = field(default=0, repr=False)
 
     @classmethod
-    def zeros(cls, tags: DocumentTags, vector_size: int, folder: Path | None = None) -> Documents:
+    def zeros(cls, tags: DocumentTags, vector_size: int, folder: Path | None = None) -> DocumentRows:
         """Return documents whose rows are zero: in memory, or mapped from a file of a run's folder."""
         shape = tags.n, padded(vector_size)
         logits = np.zeros(tags.n, np.float32)
@@ -82,7 +82,7 @@ class Documents:
             rows = self.rows[start : start + BLOCK_ROWS, :vector_size]
             rows[:] = (rng.random(rows.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(vector_size)
 
-    def begin_with(self, former: Documents) -> None:
+    def begin_with(self, former: DocumentRows) -> None:
         """Copy rows and logits from another model, whose documents are the first ones here."""
         size = min(self.rows.shape[1], former.rows.shape[1])
         for start in range(0, len(former), BLOCK_ROWS):
@@ -159,7 +159,7 @@ class Documents:
                 file.writelines(json.dumps(_plain(name), ensure_ascii=True) + "\n" for name in self.names)
 
     @classmethod
-    def load(cls, folder: Path, vector_size: int, *, attends: bool) -> Documents:
+    def load(cls, folder: Path, vector_size: int, *, attends: bool) -> DocumentRows:
         """Read the documents of a model directory; their rows are memory-mapped, and cannot be trained.
 
         Parameters
@@ -186,7 +186,7 @@ def document_vectors(directory: str | os.PathLike[str]) -> tuple[KeyedVectors, C
     """Return the memory-mapped document vectors of a model directory, and a function that finds rows."""
     tags = tags_of_model(directory)
     rows = _read_rows(Path(directory))
-    documents = Documents(tags, rows, np.zeros(tags.n, np.float32))
+    documents = DocumentRows(tags, rows, np.zeros(tags.n, np.float32))
     return KeyedVectors([str(name) for name in documents.names], rows), documents.row
 
 
@@ -198,7 +198,7 @@ def document_logit(directory: str | os.PathLike[str], tag: Tag | None) -> float:
     logits = read_array(Path(directory) / ModelFile.ATTENTION_DOCUMENTS, (tags.n,))
     if tag is None:
         return float(logits.mean()) if len(logits) else 0.0
-    return float(logits[Documents(tags, np.zeros((0, 0), np.float32), logits).row(tag)])
+    return float(logits[DocumentRows(tags, np.zeros((0, 0), np.float32), logits).row(tag)])
 
 
 def shown_documents(n: int, limit: int | None) -> list[int]:

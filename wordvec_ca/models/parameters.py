@@ -34,7 +34,7 @@ from wordvec_ca.formats import MODEL_FILES, MODEL_FORMAT, check_ngrams, read_ngr
 from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, noise_mass, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
 from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record, read_tree
-from wordvec_ca.models.documents import Documents
+from wordvec_ca.models.documents import DocumentRows
 from wordvec_ca.models.history import History
 from wordvec_ca.models.paths import joined_paths, ordered_paths, tree_paths, word_paths
 from wordvec_ca.models.publishing import save_fitted
@@ -133,9 +133,9 @@ class EmbeddingModel:
         self.subwords = Subwords(self.config, vocab) if self.config.subwords else None
         self.resamples: Resamples | None = None
         self.tree: np.ndarray | None = None
-        self.documents: Documents | None = None
+        self.documents: DocumentRows | None = None
         if self.config.spec.documents:
-            self.documents = Documents.zeros(tags or DocumentTags(0), self.config.vector_size, folder)
+            self.documents = DocumentRows.zeros(tags or DocumentTags(0), self.config.vector_size, folder)
 
     def __getitem__(self, word: str) -> np.ndarray:
         """Raise an error that names ``wv``: a model is not a table of vectors."""
@@ -584,7 +584,7 @@ class EmbeddingModel:
         model = cls(config, vocab)
         model.inputs[:, :d] = inputs
         if config.spec.documents:
-            model.documents = Documents.load(folder, d, attends=config.spec.attends)
+            model.documents = DocumentRows.load(folder, d, attends=config.spec.attends)
         if model.subwords is not None:
             rows = model.subwords.rows
             check_ngrams(folder, len(rows) - n)

@@ -38,8 +38,8 @@ from wordvec_ca.models import (
 from wordvec_ca.specs.quantities import counted
 from wordvec_ca.tables import EightBit, Resamples, one_blas_thread
 from wordvec_ca.training import (
-    Checkpointing,
     Checkpoints,
+    CheckpointSchedule,
     CollapseWatch,
     Interval,
     LineSample,
@@ -257,7 +257,7 @@ class ResampledModels:
         # `_stop` may have looked through `_at_work` just before this trainer was added to it
         if self._stopping:
             trainer.interrupt()
-        writing = Checkpointing(checkpoints, self._mark, self._encoded, self._held_out, former)
+        writing = CheckpointSchedule(checkpoints, self._mark, self._encoded, self._held_out, former)
 
         def tell(record: Progress) -> bool:
             if progress.of(number, record):

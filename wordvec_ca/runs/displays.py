@@ -68,7 +68,7 @@ class Lines:
                 self.stream.flush()
 
 
-class Bar:
+class ProgressBar:
     """A progress bar on a terminal, first for the reading of the text, then for the training.
 
     It appears with the first record and leaves one line per epoch. Without records nothing is shown.
@@ -90,7 +90,7 @@ class Bar:
         )
         self._task = self._display.add_task("", total=1.0, share="")
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -205,7 +205,7 @@ def progress_display(style: str) -> Iterator[tuple[list[Callback], Reading | Non
             line = RenewedLine(write, KEEP_EVERY if is_cell_that_keeps_all() else RENEW_EVERY)
             yield [line], line.reading
     elif style == "bar":
-        with Bar() as bar:
+        with ProgressBar() as bar:
             yield [bar], bar.reading
     else:
         yield [Lines()] if style == "lines" else [], None

@@ -45,7 +45,7 @@ from wordvec_ca.specs.options import OPTIONS, check_together, meant_option, opti
 from wordvec_ca.text import find_files
 from wordvec_ca.training import (
     DEFAULT_INTERVAL,
-    Checkpointing,
+    CheckpointSchedule,
     CollapseWatch,
     Trainer,
     isa_in_use,
@@ -191,7 +191,7 @@ def run_request(
         checkpoint = (
             None
             if run is None
-            else Checkpointing(run.checkpoints, run.request.run, encoded, held_out, None, origin)
+            else CheckpointSchedule(run.checkpoints, run.request.run, encoded, held_out, None, origin)
         )
         model.record["changes"] = origin
         with ended_by_signals(trainer):
@@ -295,7 +295,7 @@ def resume(
             model.tree = run.tree(len(encoded.vocab))
             former = run.checkpoints.load(model)
         trainer = Trainer(model, encoded.tokens, None if held_out is None else held_out.tokens)
-        checkpoint = Checkpointing(run.checkpoints, run.request.run, encoded, held_out, former, origin)
+        checkpoint = CheckpointSchedule(run.checkpoints, run.request.run, encoded, held_out, former, origin)
         if former is not None:
             check_pools(former, trainer, accept_changes=accept_changes)
             trainer.restore(former)
@@ -458,7 +458,7 @@ def _fit(
     encoded: EncodedCorpus,
     session: Session,
     run: UnfinishedRun | None,
-    checkpoint: Checkpointing | None,
+    checkpoint: CheckpointSchedule | None,
     request: RunRequest,
 ) -> None:
     """Train, and record the run in the model."""
@@ -494,7 +494,7 @@ def _save(
     trainer: Trainer | ResampledModels,
     request: RunRequest,
     run: UnfinishedRun | None,
-    checkpoint: Checkpointing | None,
+    checkpoint: CheckpointSchedule | None,
 ) -> None:
     """Save the model if there is an output, and remove the run's folder if the run is finished."""
     if request.output is not None:

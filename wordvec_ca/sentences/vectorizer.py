@@ -54,7 +54,7 @@ from wordvec_ca.sentences.methods import CA_SEM, N_COMPONENTS, Method, Readout, 
 from wordvec_ca.sentences.tokens import Sentence, SentenceReader, TokenIds, Tokenizer, joined, sums
 from wordvec_ca.sentences.unknown_words import NO_VECTOR, ngrams_in_use
 from wordvec_ca.sentences.usif import divided_by_length
-from wordvec_ca.sentences.word_factors import Words, context_factors, words_of_ngrams
+from wordvec_ca.sentences.word_factors import WordRows, context_factors, words_of_ngrams
 from wordvec_ca.sentences.word_vectors import WordVectors, fingerprint
 from wordvec_ca.text import trusted_tokenizer
 
@@ -374,7 +374,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ids = text.ids[known]
         ends = np.concatenate(([0], np.cumsum(known)))
         offsets = ends[text.offsets]
-        words = Words(
+        words = WordRows(
             self.vectors_.vectors,
             self.token_weights_,
             self.shift_weights_,
@@ -399,7 +399,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         remove_directions(out, self.components_, self.component_shares_)
         return out
 
-    def _made_of_ngrams(self, names: list[str]) -> Words:
+    def _made_of_ngrams(self, names: list[str]) -> WordRows:
         """Return words without a row."""
         ngrams = ngrams_in_use(self.vectors_)
         assert ngrams is not None

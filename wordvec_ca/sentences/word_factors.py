@@ -18,7 +18,7 @@ from wordvec_ca.tables import NgramVectors
 
 
 @dataclass(frozen=True)
-class Words:
+class WordRows:
     """Words with a row each."""
 
     matrix: NDArray[np.float32]  # (n, vector_size), float32: Vectors; possibly a memory map
@@ -28,8 +28,8 @@ class Words:
     names: Sequence[str]
 
     def of_batch(
-        self, ids: NDArray[np.int32], made: Callable[[NDArray[np.int32]], Words]
-    ) -> tuple[NDArray[np.int32], Words]:
+        self, ids: NDArray[np.int32], made: Callable[[NDArray[np.int32]], WordRows]
+    ) -> tuple[NDArray[np.int32], WordRows]:
         """Return the words of a batch, those without a row first, and tokens as rows of this table."""
         kinds, rows = np.unique(ids, return_inverse=True)
         first = int(np.searchsorted(kinds, 0))
@@ -37,7 +37,7 @@ class Words:
         attention = None
         if self.attention is not None and others.attention is not None:
             attention = np.concatenate([others.attention, self.attention[known]])
-        return rows.astype(np.int32), Words(
+        return rows.astype(np.int32), WordRows(
             np.concatenate([others.matrix, self.matrix[known]]),
             np.concatenate([others.factors, self.factors[known]]),
             np.concatenate([others.shifts, self.shifts[known]]),
@@ -62,7 +62,7 @@ def words_of_ngrams(
     attention: NDArray[np.float32] | None,
     v0: NDArray[np.float64] | None,
     readout: Readout,
-) -> Words:
+) -> WordRows:
     """Return words without a row."""
     matrix = ngrams.vector_of_each(names)
     factors, shifts = np.full(len(names), factor), np.zeros(len(names))
@@ -72,7 +72,7 @@ def words_of_ngrams(
         factors, shifts = factors * own, factors * along
     if weights is not None:
         factors = factors * weights
-    return Words(matrix, factors.astype(np.float32), shifts.astype(np.float32), weights, names)
+    return WordRows(matrix, factors.astype(np.float32), shifts.astype(np.float32), weights, names)
 
 
 def context_factors(

@@ -6,7 +6,7 @@ continue. `Trainer` is the loop of one machine; a node of a cluster drives a `Re
 
 from wordvec_ca.training.checkpoint import Checkpoints, State, read_checkpoint, write_checkpoint
 from wordvec_ca.training.checkpoint_interval import DEFAULT_INTERVAL, Interval, parse_interval
-from wordvec_ca.training.checkpoint_schedule import Checkpointing, isa_in_use
+from wordvec_ca.training.checkpoint_schedule import CheckpointSchedule, isa_in_use
 from wordvec_ca.training.chunks import end_of_line, parts
 from wordvec_ca.training.collapse import CollapseWatch, collapse_warning
 from wordvec_ca.training.divergence import LARGEST, TrainingDiverged, sign_of_divergence
@@ -35,7 +35,7 @@ __all__ = [
     "DEFAULT_INTERVAL",
     "LARGEST",
     "MEASURED_DOCUMENTS",
-    "Checkpointing",
+    "CheckpointSchedule",
     "Checkpoints",
     "Clock",
     "CollapseWatch",

@@ -13,7 +13,7 @@ from wordvec_ca.training.checkpoint import Checkpoints, State
 from wordvec_ca.training.trainer import Trainer
 
 
-class Checkpointing:
+class CheckpointSchedule:
     """Writes the state of a trainer as checkpoints of a run, when they are due."""
 
     def __init__(

@@ -25,7 +25,7 @@ from wordvec_ca.files import (
     write_npy,
     write_npy_pieces,
 )
-from wordvec_ca.models import TOUCHED_ROWS, Documents
+from wordvec_ca.models import TOUCHED_ROWS, DocumentRows
 from wordvec_ca.training.archive import read_archive
 
 BASE = "documents.base"
@@ -40,7 +40,7 @@ BLOCKS_AT_ONCE = 64
 class DocumentJournal:
     """Writes the rows of documents to the checkpoints of a run, and restores them."""
 
-    def __init__(self, storage: Storage, documents: Documents) -> None:
+    def __init__(self, storage: Storage, documents: DocumentRows) -> None:
         assert documents.touched_blocks is not None
         self._storage, self._documents, self._touched = storage, documents, documents.touched_blocks
         self._chain: list[str] = []  # the checkpoints to apply to the base, oldest first

@@ -25,7 +25,7 @@ from wordvec_ca.training.schedule import Clock
 
 
 class CheckpointWriter(Protocol):
-    """Interface of an object that writes checkpoints during `Trainer.run`, such as `Checkpointing`."""
+    """Interface of an object that writes checkpoints during `Trainer.run`, such as `CheckpointSchedule`."""
 
     def begin(self, trainer: Trainer) -> None:
         """Start the clock."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from wordvec_ca.gensim.models.neighbours import Neighbours
+from wordvec_ca.gensim.models.neighbours import NeighbourQueries
 from wordvec_ca.gensim.models.sentences import lines_of
 from wordvec_ca.vectors import Directions, highest
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 Path = str | os.PathLike[str]
 
 
-class Evaluated(Neighbours):
+class Evaluated(NeighbourQueries):
     """Evaluation of the vectors of a table; parameters and attributes are those of ``KeyTable``."""
 
     def evaluate_word_analogies(

@@ -264,7 +264,7 @@ def _readable(public: np.ndarray, room: np.ndarray) -> np.ndarray:
     return public if fits and public.flags.c_contiguous and public.flags.writeable else room
 
 
-class Report:
+class FitEvents:
     """Reports the progress of training to a model and its callbacks."""
 
     def __init__(
@@ -326,7 +326,7 @@ def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]
     for each in public.values():
         each.begin()
     trainer = Trainer(engine, corpus.tokens, rates=row_rates(model))
-    report = Report(model, engine, public, trainer, callbacks)
+    report = FitEvents(model, engine, public, trainer, callbacks)
     started = time.perf_counter()
     for callback in callbacks:
         callback.on_epoch_begin(model)

@@ -16,7 +16,7 @@ from wordvec_ca.vectors import cosine
 logger = logging.getLogger(__name__)
 
 
-class Neighbours(KeyTable):
+class NeighbourQueries(KeyTable):
     """Similarities of the keys of a table; parameters and attributes are those of ``KeyTable``."""
 
     def most_similar(  # type: ignore[override]  # as gensim's
