@@ -205,7 +205,7 @@ class Report:
             low, high = interval_by_t(value, *standard_error_of_mean(values[0], units))
         else:
             replicates = bootstrap(statistic, values, units, seed=self.seed, resamples=resamples)
-            low, high = interval(statistic, value, replicates)
+            low, high = interval(value, replicates)
         self.metrics[name] = Metric(value, low, high, statistic, columns)
 
     def chosen(self, columns: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,38 +74,45 @@ def tokenised(text: str) -> list[str]:
 
 def read_labelled(path: str | os.PathLike[str]) -> LabelledSentences:
     """Read ``label TAB text`` lines, split with ``tokenised``; blank lines are ignored."""
-    labels, sentences, empty = [], [], 0
-    for number, line in numbered_lines(path):
-        if not line.strip():
-            continue
-        label, tab, text = line.partition("\t")
-        if not tab or not label.strip():
-            raise malformed(path, number, f"no label and tab in {excerpt(line)}", "expected label TAB text")
-        words = tokenised(text)
-        if not words:
-            empty += 1
-            continue
-        labels.append(label.strip())
-        sentences.append(words)
-    if len(set(labels)) < 2:
-        raise DataError(f"{path}: {len(set(labels))} class(es); a classifier needs at least two")
-    return LabelledSentences(name_of(path), labels, sentences, empty=empty)
+
+    def pairs() -> Iterator[tuple[str, list[str]]]:
+        for number, line in numbered_lines(path):
+            label, tab, text = line.partition("\t")
+            if line.strip():
+                if not tab or not label.strip():
+                    found = f"no label and tab in {excerpt(line)}"
+                    raise malformed(path, number, found, "expected label TAB text")
+                yield label.strip(), tokenised(text)
+
+    return _labelled(name_of(path), path, pairs())
 
 
 def read_reviews(paths: Mapping[str, Path]) -> LabelledSentences:
     """Read texts from one file for each class, ``... TAB text``: the reviews of IMDB."""
-    if len(paths) < 2:
-        raise DataError(f"{next(iter(paths.values()))}: one class; a classifier needs at least two")
-    labels, sentences, empty = [], [], 0
-    for label, path in paths.items():
-        for _, line in numbered_lines(path):
-            words = tokenised(line.rpartition("\t")[2].replace("<br />", " "))
-            if not words:
-                empty += 1
-                continue
+    texts = (
+        (label, tokenised(line.rpartition("\t")[2].replace("<br />", " ")))
+        for label, path in paths.items()
+        for _, line in numbered_lines(path)
+    )
+    return _labelled("imdb", next(iter(paths.values())), texts)
+
+
+def _labelled(
+    name: str, path: str | os.PathLike[str], texts: Iterable[tuple[str, list[str]]], dropped: str = ""
+) -> LabelledSentences:
+    """Return the texts that have a word, counting the others, and those with the label ``dropped``."""
+    labels, sentences, empty, left_out = [], [], 0, 0
+    for label, words in texts:
+        if not words:
+            empty += 1
+        elif label == dropped:
+            left_out += 1
+        else:
             labels.append(label)
             sentences.append(words)
-    return LabelledSentences("imdb", labels, sentences, empty=empty)
+    if len(set(labels)) < 2:
+        raise DataError(f"{path}: {len(set(labels))} class(es); a classifier needs at least two")
+    return LabelledSentences(name, labels, sentences, left_out, empty)
 
 
 def read_texts(path: str | os.PathLike[str]) -> LabelledSentences:
@@ -116,48 +123,40 @@ def read_texts(path: str | os.PathLike[str]) -> LabelledSentences:
 
 def read_sst_trees(path: str | os.PathLike[str], *, binary: bool = True) -> LabelledSentences:
     """Read sentences of the Stanford Sentiment Treebank, ``(3 (2 It) (4 ...))``, one tree a line."""
-    labels, sentences, neutral = [], [], 0
-    for number, line in numbered_lines(path):
-        if not line.strip():
-            continue
-        root = re.match(r"\s*\(([0-4])\s", line)
-        if root is None:
-            raise malformed(
-                path,
-                number,
-                f"{excerpt(line)} does not start with a label",
-                "expected (0 to (4, then the tree",
-            )
-        depth = 0
-        words = []
-        tokens = re.findall(r"[()]|[^\s()]+", line)
-        for i, token in enumerate(tokens):
-            if token == "(":
-                depth += 1
-            elif token == ")":
-                depth -= 1
-                if depth < 0:
-                    raise malformed(path, number, "a bracket closes that was not opened", "expected one tree")
-            elif i > 0 and tokens[i - 1] == "(":
-                if token not in ("0", "1", "2", "3", "4"):
-                    raise malformed(path, number, f"the label {excerpt(token)}", "labels are 0 to 4")
-            else:
-                words.append(token.replace("\\/", "/").replace("\\*", "*"))
-            if depth == 0 and i < len(tokens) - 1:
-                raise malformed(path, number, "something follows the tree", "expected one tree a line")
-        if depth:
-            raise malformed(path, number, f"{depth} bracket(s) are not closed", "expected one tree a line")
-        if not words:
-            raise malformed(path, number, "a tree without words", "expected (label word) in it")
-        label = root.group(1)
-        if binary and label == "2":
-            neutral += 1
-            continue
-        labels.append(label if not binary else str(int(label > "2")))
-        sentences.append(words)
-    if len(set(labels)) < 2:
-        raise DataError(f"{path}: {len(set(labels))} class(es); a classifier needs at least two")
-    return LabelledSentences(name_of(path), labels, sentences, neutral)
+    trees = (_sst_tree(path, number, line) for number, line in numbered_lines(path) if line.strip())
+    if not binary:
+        return _labelled(name_of(path), path, trees)
+    of_two = {"0": "0", "1": "0", "2": "neutral", "3": "1", "4": "1"}
+    return _labelled(name_of(path), path, ((of_two[label], words) for label, words in trees), "neutral")
+
+
+def _sst_tree(path: str | os.PathLike[str], number: int, line: str) -> tuple[str, list[str]]:
+    """Return the label and the words of a tree."""
+    root = re.match(r"\s*\(([0-4])\s", line)
+    if root is None:
+        found = f"{excerpt(line)} does not start with a label"
+        raise malformed(path, number, found, "expected (0 to (4, then the tree")
+    depth, words = 0, []
+    tokens = re.findall(r"[()]|[^\s()]+", line)
+    for i, token in enumerate(tokens):
+        if token == "(":
+            depth += 1
+        elif token == ")":
+            depth -= 1
+            if depth < 0:
+                raise malformed(path, number, "a bracket closes that was not opened", "expected one tree")
+        elif i > 0 and tokens[i - 1] == "(":
+            if token not in ("0", "1", "2", "3", "4"):
+                raise malformed(path, number, f"the label {excerpt(token)}", "labels are 0 to 4")
+        else:
+            words.append(token.replace("\\/", "/").replace("\\*", "*"))
+        if depth == 0 and i < len(tokens) - 1:
+            raise malformed(path, number, "something follows the tree", "expected one tree a line")
+    if depth:
+        raise malformed(path, number, f"{depth} bracket(s) are not closed", "expected one tree a line")
+    if not words:
+        raise malformed(path, number, "a tree without words", "expected (label word) in it")
+    return root.group(1), words
 
 
 def read_sentence_pairs(path: str | os.PathLike[str]) -> SentencePairs:

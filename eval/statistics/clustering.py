@@ -15,40 +15,26 @@ def contingency(classes: np.ndarray, clusters: np.ndarray) -> np.ndarray:
 
 
 def v_measure(classes: np.ndarray, clusters: np.ndarray) -> float:
-    """Return the V-measure of clusters against classes: ``v_measure_of`` their contingency table."""
-    return v_measure_of(contingency(classes, clusters))
+    """Return the V-measure of clusters against classes; NaN without items."""
+    return float(v_measures_of(contingency(classes, clusters)[None])[0])
 
 
 def many_to_one(classes: np.ndarray, clusters: np.ndarray) -> float:
-    """Return the accuracy when each cluster is named after its most frequent class."""
-    return many_to_one_of(contingency(classes, clusters))
+    """Return the accuracy when each cluster is named after its most frequent class; NaN without items."""
+    return float(many_to_ones_of(contingency(classes, clusters)[None])[0])
 
 
 purity = many_to_one
 """The same number under the name that it has for word categories."""
 
 
-def v_measure_of(table: np.ndarray) -> float:
-    """Return the V-measure, the harmonic mean of homogeneity and completeness.
-
-    ``h = 1 - H(class | cluster) / H(class)``, ``c = 1 - H(cluster | class) / H(cluster)``,
-    ``V = 2hc / (h + c)``; h or c is 1 where its entropy is zero. NaN for an empty table.
-
-    References
-    ----------
-    Rosenberg and Hirschberg 2007, "V-Measure: A Conditional Entropy-Based External Cluster Evaluation
-    Measure" (EMNLP-CoNLL), §2.
-    """
-    return float(v_measures_of(table[None])[0])
-
-
-def many_to_one_of(table: np.ndarray) -> float:
-    """Return the share of items in the most frequent class of their cluster; NaN for an empty table."""
-    return float(many_to_ones_of(table[None])[0])
-
-
 def v_measures_of(tables: np.ndarray) -> np.ndarray:
-    """Return the V-measure of each of many tables, (n_tables, n_classes, n_clusters), as (n_tables,)."""
+    """Return the V-measure of each of many tables, (n_tables, n_classes, n_clusters), as (n_tables,).
+
+    It is the harmonic mean of homogeneity and completeness, ``h = 1 - H(class | cluster) / H(class)`` and
+    ``c = 1 - H(cluster | class) / H(cluster)``; h or c is 1 where its entropy is zero (Rosenberg and
+    Hirschberg 2007, "V-Measure", §2).
+    """
     total = tables.sum(axis=(1, 2))
     joint = tables / np.where(total > 0, total, 1)[:, None, None]
     of_class, of_cluster = _entropies(joint.sum(axis=2)), _entropies(joint.sum(axis=1))

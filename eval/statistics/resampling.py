@@ -6,14 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from wordvec_ca.eval.statistics.clustering import (
-    contingency,
-    many_to_one,
-    many_to_one_of,
-    purity,
-    v_measure,
-    v_measure_of,
-)
+from wordvec_ca.eval.statistics.clustering import many_to_one, purity, v_measure
 from wordvec_ca.eval.statistics.searches import of_each_search
 
 INTERVAL = "95 % interval over the items of the data set, not over training runs"
@@ -57,13 +50,6 @@ STATISTICS: dict[str, Callable[..., float]] = {
 
 CORRELATIONS = frozenset({"pearson", "spearman", "mean-pearson"})
 """Statistics between -1 and 1; the others are between 0 and 1."""
-
-_OF_TABLE: dict[str, Callable[[np.ndarray], float]] = {
-    "v-measure": v_measure_of,
-    "many-to-one": many_to_one_of,
-    "purity": many_to_one_of,
-}
-"""Statistics of the contingency table of classes and clusters."""
 
 
 def evaluate_statistic(statistic: str, columns: Sequence[np.ndarray]) -> float:
@@ -120,17 +106,6 @@ def bootstrap(
             drawn = np.array(list(_draws(rng, n, min(block, resamples - start))))
             parts.append(rowwise(*(column[drawn] for column in columns)))
         return np.concatenate(parts)
-    if statistic in _OF_TABLE:  # an item drawn twice weighs twice
-        function = _OF_TABLE[statistic]
-        shape = contingency(*columns).shape
-        cells = columns[0].astype(np.int64) * shape[1] + columns[1].astype(np.int64)
-        unit = np.arange(n) if units is None else np.unique(units, return_inverse=True)[1]
-        replicates = np.empty(resamples)
-        for r, drawn in enumerate(_draws(rng, n, resamples)):
-            times = np.bincount(drawn, minlength=n).astype(np.float64)
-            table = np.bincount(cells, weights=times[unit], minlength=shape[0] * shape[1])
-            replicates[r] = function(table.reshape(shape))
-        return replicates
     function = STATISTICS[statistic]
     replicates = np.empty(resamples)
     for r, drawn in enumerate(_draws(rng, n, resamples)):
@@ -139,21 +114,15 @@ def bootstrap(
     return replicates
 
 
-def interval(
-    statistic: str, value: float, replicates: np.ndarray, level: float = 0.95
-) -> tuple[float, float]:
-    """Return the bootstrap interval of a statistic.
+def interval(value: float, replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+    """Return the bootstrap interval of a mean or a correlation: quantiles of the replicates.
 
-    For means and correlations it is made of quantiles of the replicates. Drawing with replacement repeats
-    items, and repeated items always agree with each other, so measures of agreement between clusters and
-    classes are larger in nearly all replicates than on the items themselves. For them the replicates are
-    first shifted so that their mean is the value, and the interval is kept within 0 and 1.
+    Agreement of clusters and classes has its interval from subsamples: repeated items always agree with each
+    other, so nearly all replicates lie above the value.
     """
     replicates = replicates[~np.isnan(replicates)]
     if len(replicates) == 0 or np.isnan(value):
         return float("nan"), float("nan")
-    if statistic in _OF_TABLE:
-        replicates = np.clip(replicates + (value - replicates.mean()), 0, 1)
     low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

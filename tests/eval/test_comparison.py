@@ -40,19 +40,15 @@ def test_the_fast_ways_of_the_bootstrap_are_the_slow_one(monkeypatch):
     from wordvec_ca.eval.statistics import resampling
 
     rng = np.random.default_rng(0)
-    gold, state = rng.integers(0, 5, 200), rng.integers(0, 4, 200)
     units = np.sort(rng.integers(0, 40, 200))
     x, y = rng.normal(size=(2, 200))
     cases = [
-        ("v-measure", (gold, state), units),
-        ("many-to-one", (gold, state), None),
         ("mean", (x,), units),
         ("mean", (x,), None),
         ("spearman", (x.round(1), y), None),
         ("pearson", (x, y), None),
     ]
     fast = [bootstrap(s, c, u, seed=3, resamples=20) for s, c, u in cases]
-    monkeypatch.setattr(resampling, "_OF_TABLE", {})
     monkeypatch.setattr(resampling, "ROWWISE", {})
     monkeypatch.setitem(resampling.STATISTICS, "average", resampling.mean)
     for (statistic, columns, unit), expected in zip(cases, fast, strict=True):
@@ -192,4 +188,4 @@ def test_a_constant_score_has_no_correlation_and_no_interval():
     report.measure("spearman", "spearman", "gold", "cosine")
     assert np.isnan(report.value)
     assert report.to_dict()["metrics"]["spearman"]["value"] is None
-    assert interval("mean", 0.5, np.empty(0)) != (0, 0)
+    assert np.isnan(interval(0.5, np.empty(0))).all()
