@@ -1,4 +1,4 @@
-"""Is the p-value of ``cawv association`` right, where WEAT's own is not? Random lists, and WEAT on GloVe.
+"""Is the p-value of ``cawv axis --targets`` right, where WEAT's own is not? Random lists, and WEAT on GloVe.
 
 First, 1,000 pairs of random lists in each of three bands of frequency: lists of unrelated words, and lists of
 words about one subject (a random word and others among the words nearest to it). Nothing is associated, so p
@@ -25,7 +25,7 @@ from study import Runs, Setting, data_files, parser, table, write_section
 from wordvec_ca import KeyedVectors
 from wordvec_ca.associations import PUBLISHED, Association, association
 
-TITLE = "Is the p of `cawv association` right?"
+TITLE = "Is the p of associations right?"
 
 BANDS = ((100, 1_000), (1_000, 5_000), (5_000, 20_000))
 """Bands of words, by rank of frequency."""

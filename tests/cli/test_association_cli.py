@@ -1,4 +1,4 @@
-"""The commands `cawv axis` and `cawv association`: tables, JSON, plot, warnings; wrong usage ends at once."""
+"""The command `cawv axis`, with poles and with lists: tables, JSON, plot, warnings, wrong usage."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_words_are_put_on_an_axis(command, model) -> None:
 def test_lists_are_compared_with_random_ones(command, model) -> None:
     lists = ["--targets", "t2w1,t2w2,t2w3,t2w4", "t3w1,t3w2,t3w3,zz"]
     lists += ["--attributes", "t4w1,t4w2,t4w3", "t5w1,t5w2,t5w3"]
-    outcome = command("association", model, *lists, "--random-lists", "99")
+    outcome = command("axis", model, *lists, "--random-lists", "99")
     assert outcome.code == 0
     assert outcome.out.splitlines()[1].startswith("effect-size")
     assert "random lists" in outcome.out
     assert "Warning: B: 1 of 4 words have no vector: zz" in outcome.err
-    record = command("association", model, *lists, "--random-lists", "99", "--json").json
+    record = command("axis", model, *lists, "--random-lists", "99", "--json").json
     assert record["n_random"] == 99
     assert record["missing"][1] == ["zz"]
 
@@ -74,10 +74,13 @@ def test_lists_are_compared_with_random_ones(command, model) -> None:
         (("axis", "m.kv", "low0:low0", "--words", "a"), "'low0:low0' is not a pair of two different words"),
         (("axis", "m.kv", "low0:high0", "--words", "words.txt"), "words.txt: no such file"),
         (("axis", "m.kv", "low0:high0", "--words", "a", "--plot", "a.png"), "'a.png' does not end in .svg"),
-        (("association", "m.kv"), "give --targets A B and --attributes X Y, or --published NAME"),
-        (("association", "m.kv", "--targets", "a,b", "--attributes", "x", "y"), "two lists are needed"),
-        (("association", "m.kv", "--published", "x"), "no published test 'x'"),
-        (("association", "m.kv", "--published", "math-arts"), "list A has 0 word(s) with a vector of 8"),
+        (
+            ("axis", "m.kv", "--targets", "a", "b"),
+            "give --targets A B and --attributes X Y",
+        ),
+        (("axis", "m.kv", "--targets", "a,b", "--attributes", "x", "y"), "two lists are needed"),
+        (("axis", "m.kv", "--published", "x"), "no published test 'x'"),
+        (("axis", "m.kv", "--published", "math-arts"), "list A has 0 word(s) with a vector of 8"),
     ],
 )
 def test_wrong_usage_says_what_to_do(command, model, arguments, message) -> None:

@@ -153,7 +153,7 @@ def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
     from wordvec_ca.models import ResolvedConfig, TrainConfig
     from wordvec_ca.specs.models import MODELS
 
-    text = "".join(cawv("train", "--help").out.split())
+    text = "".join(cawv("train", "--help-all").out.split())
     context = command.make_context("train", ["c.txt"])
     records = {p.name: p.get_help_record(context) for p in command.params if p.param_type_name == "option"}
     for name, (names, meaning) in records.items():

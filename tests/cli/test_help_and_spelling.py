@@ -10,13 +10,17 @@ import sys
 import click
 import pytest
 
-from wordvec_ca.cli import COMMANDS, SECTIONS, group
+from wordvec_ca.cli import COMMANDS, MEANINGS, SECTIONS, group
 from wordvec_ca.cli.train import command as train_command
 from wordvec_ca.specs.options import GROUPS, OPTIONS
 
 
 def test_options_of_train_stand_under_headings_those_first_that_everyone_needs(command) -> None:
-    text = command("train", "--help").out
+    text = command("train", "--help-all").out
+    first = command("train", "--help").out
+    assert GROUPS[0] in first
+    assert GROUPS[1] not in first
+    assert "--subwords" in complete("cawv train --subw")[0]  # completed, though not on the first page
     places = [text.index(f"{title}:") for title in GROUPS]
     assert places == sorted(places)
     for name in ("--output", "--model", "--vector-size", "--window", "--epochs", "--min-count"):
@@ -37,6 +41,15 @@ def test_help_fits_80_columns_and_breaks_no_word(name, monkeypatch) -> None:
     assert shown(80).split() == shown(100).split()
 
 
+def test_help_has_the_words_by_which_people_look_for_commands(command) -> None:
+    text = command("--help").out.lower()
+    for word in ("similar", "recommend", "neighbours", "predict", "documents", "items", "two periods"):
+        assert word in text, word
+    assert len(COMMANDS) <= 22
+    assert {meant.split()[0] for meant in MEANINGS.values()} <= {*COMMANDS, "--completion"}
+    assert not set(MEANINGS) & set(COMMANDS)
+
+
 def test_headings_name_commands_once() -> None:
     names = [name for names in SECTIONS.values() for name in names]
     assert len(names) == len(set(names))
@@ -47,17 +60,20 @@ def test_headings_name_commands_once() -> None:
     ("arguments", "suggestion"),
     [
         (["trian"], "Did you mean train?"),
+        (["similar"], "cawv nn"),
+        (["predict"], "cawv recommend"),
+        (["check"], "cawv info MODEL --check"),
         (["serach"], "Did you mean search"),
         (["train", "c.txt", "--vectorsize", "5"], "--vector-size"),
         (["train", "c.txt", "--model", "cbow-atn"], "Did you mean cbow-attn"),
         (["train", "c.txt", "--negatives", "shard"], "Did you mean shared?"),
         (["train", "c.txt", "--tokenizer", "wrods"], "Did you mean words?"),
         (["train", "c.txt", "--normalize", "NFCC"], "Did you mean nfc?"),
-        (["completion", "bsh"], "Did you mean bash"),
+        (["--completion", "bsh"], "Did you mean bash"),
         (["demo", "--model", "skip-grams"], "Did you mean skipgram?"),
         (["eval", "v.safetensors", "--tasks", "analogy,simlarity"], "Did you mean similarity?"),
         (["compare", "v.safetensors", "v.safetensors", "--method", "atention"], "Did you mean attention"),
-        (["association", "v.safetensors", "--published", "math-art"], "Did you mean math-arts"),
+        (["axis", "v.safetensors", "--published", "math-art"], "Did you mean math-arts"),
         (["nn", "v.safetensors", "quen"], "did you mean queen?"),
         (["analogy", "v.safetensors", "kign", "king", "quen"], "did you mean queen?"),
     ],
@@ -108,7 +124,7 @@ def test_commands_options_values_and_files_are_completed() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_script(command, shell) -> None:
-    outcome = command("completion", shell)
+    outcome = command("--completion", shell)
     assert (outcome.code, outcome.err) == (0, "")
     assert f"{shell}_complete" in outcome.out
     assert "cawv" in outcome.out

@@ -96,7 +96,7 @@ def test_no_command_prints_a_control_character_raw(command, hostile) -> None:
         ["embed", "cbow", "c.txt", "-o", "e\x1b.npy"],
         ["train", "c.txt", "-o", "m\x1b[2J", "--epochs", "1", "-d", "4"],
         ["train", "c.txt", "--dry-run"],
-        ["completion", "bash"],
+        ["--completion", "bash"],
         ["eval", "v.kv", "--similarity", "pairs\x1b[31m\u202e.tsv"],
         ["eval", "v.kv", "--similarity", "pairs\x1b[31m\u202e.tsv", "--json", "--items"],
         ["eval", "v.kv", "--similarity", "none\x1b[31m\u202e.tsv"],

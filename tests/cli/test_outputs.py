@@ -107,19 +107,19 @@ def flip(name: str, place: int = -3) -> None:
 
 def test_flipped_bytes_are_noticed(command, text) -> None:
     assert command("train", text, *SMALL, "--subwords", "--ngram-min-count", "1", "-o", "m").code == 0
-    assert command("check", "m").code == 0
-    names = [line.split()[1] for line in command("check", "m").out.splitlines()]
+    assert command("info", "m", "--check").code == 0
+    names = [line.split()[1] for line in command("info", "m", "--check").out.splitlines()]
     assert {"vectors.kv.vectors.npy", "outputs.npy", "ngrams.npy", "ngrams.tsv", "vocab.tsv"} <= set(names)
     for name in names:
         flip(f"m/{name}")
-        outcome = command("check", "m")
+        outcome = command("info", "m", "--check")
         assert outcome.code == 1
         assert f"changed  {name}" in outcome.out
         if name not in ("run.toml", "vectors.kv"):
             outcome = command("train", text, *SMALL, "--continue-from", "m", "-o", "more").says(1, name)
             assert "alpha" not in outcome.err
         flip(f"m/{name}")
-    assert command("check", "m").code == 0
+    assert command("info", "m", "--check").code == 0
 
 
 @pytest.mark.parametrize("old", [False, True])

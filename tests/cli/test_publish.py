@@ -52,7 +52,7 @@ def test_publish(command: Callable[..., Any], model: Path) -> None:
     done = command("publish", model, "--vectors", "output")
     assert done.out.strip() == str(model)
     assert "output rows less their mean" in done.err
-    assert command("check", model).code == 0
+    assert command("info", model, "--check").code == 0
     assert command("publish", model, "--vectors", "input", "-o", model).code in (1, 2)
     assert command("publish", model, "--vectors", "input", "-o", "copy").code == 0
     of_model = KeyedVectors.load(model, vectors="input").vectors

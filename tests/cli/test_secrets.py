@@ -125,13 +125,13 @@ def test_commands_that_read_a_text_or_a_model_show_no_secret(
     run("attention", "m", "the cat sat on the mat", "--target", "cat", "--json", *picture)
     run("axis", "m", "cat:mat", "the:sat", "--words", "w1,w2", "--json")
     run(
-        *("association", "m", "--targets", "w0,w1", "w2,w3", "--attributes", "cat,mat", "sat,on"),
+        *("axis", "m", "--targets", "w0,w1", "w2,w3", "--attributes", "cat,mat", "sat,on"),
         *("--random-lists", 39, "--json"),
     )
-    run("check", "m")
+    run("info", "m", "--check")
     for bad in (missing, unknown):
         run("change", bad, url, code=1)
-        for name in ("association", "eval", "index", "explore", "report", "check", "info"):
+        for name in ("axis", "eval", "index", "explore", "report", "info"):
             said.extend(command(name, bad)[1:])
         run("eval", "m", "--similarity", bad, code=2)
         said.extend(command("compare", bad, "m", "--similarity", "pairs.tsv")[1:])

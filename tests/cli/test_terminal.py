@@ -255,8 +255,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "analogy": ((MODEL, "w1", "w2", LONG),),
     "recommend": ((MODEL, "--basket", f"w1,{LONG}"),),
     "attention": ((MODEL, f"w1 w2 {LONG} walking talking", "--target", "w2"),),
-    "axis": ((MODEL, OTHER, "w1:w2", f"w3:{LONG}", "--words", "walking,talking,w4"),),
-    "association": ((MODEL, "--targets", "a", "b", "--attributes", "x", "y", "--random-lists", "39"),),
+    "axis": ((MODEL, OTHER, "w1:w2", f"w3:{LONG}", "--words", "walking,talking,w4"),
+             (MODEL, "--targets", "a", "b", "--attributes", "x", "y", "--random-lists", "39")),
     "change": ((MODEL, OTHER),),
     "align": ((MODEL, OTHER, "-o", "aligned.safetensors"),),
     "export": ((MODEL, "-o", "vectors-in-another-format.txt"),),
@@ -267,10 +267,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "index": ((MODEL, "-o", "index-of-the-vectors"),),
     "report": ((MODEL, "-o", "report.html"),),
     "explore": ((MODEL, "-o", "words.html", "--method", "pca"),),
-    "check": ((MODEL,),),
-    "info": ((MODEL,), (MODEL, "--all"), ()),
+    "info": ((MODEL,), (MODEL, "--all"), (MODEL, "--check"), ()),
     "demo": (),  # above
-    "completion": (),  # it prints a script, whose lines must not be broken
 }  # fmt: skip
 """Arguments with which each command is called; without arguments the usage would be wrong."""
 
@@ -306,7 +304,7 @@ def test_what_commands_print_fits_80_columns_and_breaks_no_word(name, inputs, co
         found = re.sub("No room in this terminal for: [^.]*\\.", "", found)
         return re.sub(r"[\d.,]+", "0", found).splitlines()  # times differ between two runs
 
-    wrong = () if name in ("completion", "demo") else (("--no-such-option",), ("a-file-that-is-missing",) * 3)
+    wrong = () if name == "demo" else (("--no-such-option",), ("a-file-that-is-missing",) * 3)
     for arguments in (*ARGUMENTS[name], *wrong):
         narrow, wide = shown(80, arguments), shown(400, arguments)
         for line in narrow:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from wordvec_ca.cli import group
 
@@ -51,9 +50,11 @@ def commands(text: str) -> Iterator[list[str]]:
 def options() -> dict[str, set[str]]:
     """Return the options of each command."""
     found = {}
-    for name in group.list_commands(click.Context(group, info_name="cawv")):
-        shown = CliRunner().invoke(group, [name, "--help"], env={"COLUMNS": "200"}).output
-        found[name] = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", shown))
+    context = click.Context(group, info_name="cawv")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        params = command.get_params(click.Context(command, info_name=name))
+        found[name] = {flag for param in params for flag in (*param.opts, *param.secondary_opts)}
     return found
 
 

@@ -225,7 +225,7 @@ ENTRY_POINTS: dict[str, Callable[[Input], Any]] = {
     "cawv reembed": lambda x: cawv("reembed", model_of(x), x.text, "-o", x.folder / "re", "--overwrite"),
     "cawv publish": lambda x: cawv("publish", model_of(x), "--vectors", "input"),
     "cawv info": lambda x: cawv("info", model_of(x)),
-    "cawv check": lambda x: cawv("check", model_of(x)),
+    "cawv info --check": lambda x: cawv("info", model_of(x), "--check"),
     "cawv report": lambda x: cawv("report", model_of(x), "-o", x.folder / "r.html", "--overwrite"),
 }
 

@@ -23,11 +23,12 @@ import click
 from click._textwrap import TextWrapper
 
 from wordvec_ca._version import __version__
-from wordvec_ca.cli.options import read_variables, say_unknown_variables
+from wordvec_ca.cli.options import Choice, read_variables, say_unknown_variables
 from wordvec_ca.cli.output import reason, say
 from wordvec_ca.cli.paths import keep_inputs
 from wordvec_ca.errors import Message, OptionError, did_you_mean
 from wordvec_ca.showable import showable
+from wordvec_ca.specs.models import MODELS
 from wordvec_ca.specs.options import spelled_as_flag
 
 # click breaks lines behind hyphens, also those within --attention-warmup, which then cannot be copied
@@ -39,12 +40,11 @@ COMMANDS: dict[str, str] = {
     "phrases": "Find words that belong together, such as new york.",
     "eval": "Say how good vectors are.",
     "compare": "Is one model better than another, or is it a tie?",
-    "nn": "Nearest neighbours of words.",
-    "recommend": "Items for a basket, or beside each item.",
+    "nn": "Nearest neighbours: words similar to a word.",
+    "recommend": "Predict the next items of a basket.",
     "analogy": "A is to B as C is to what?",
     "attention": "Which words an attention model weighs.",
-    "axis": "Where are words between two poles?",
-    "association": "Are two groups of words associated with two others?",
+    "axis": "Words between two poles; associations of lists.",
     "change": "Which words have changed between texts?",
     "align": "Put one model into the space of another.",
     "export": "Write vectors in another format.",
@@ -55,21 +55,41 @@ COMMANDS: dict[str, str] = {
     "index": "An index for fast, approximate neighbours.",
     "report": "A page about a model: how it was trained and what it learnt.",
     "explore": "Words on a map, in one page for any browser.",
-    "check": "Verify a model's checksums.",
-    "info": "About a model, or this installation.",
+    "info": "About a model or this installation; checksums.",
     "demo": "Train on text that is already here, and look at the result.",
-    "completion": "Completion of commands and options for bash, zsh or fish.",
 }
 """Command name -> one line of help. The command ``x-y`` is ``command`` in module ``wordvec_ca.cli.x_y``."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Train": ("demo", "train", "vocab", "phrases", "reembed"),
     "Look": ("nn", "analogy", "attention", "explore", "report", "change", "axis"),
-    "Judge": ("eval", "compare", "association"),
+    "Judge": ("eval", "compare"),
     "Use": ("recommend", "export", "publish", "index", "embed", "search", "align"),
-    "Files": ("info", "check", "completion"),
+    "About": ("info",),
 }
 """Heading of the help -> its commands; commands without a heading come last."""
+
+
+MEANINGS: dict[str, str] = {
+    **dict.fromkeys(("similar", "most-similar", "neighbours", "neighbors", "nearest"), "nn"),
+    **dict.fromkeys(("predict", "next", "basket"), "recommend"),
+    **dict.fromkeys(("evaluate", "test", "score", "benchmark"), "eval"),
+    **dict.fromkeys(("association", "weat", "bias"), "axis MODEL --targets A B --attributes X Y"),
+    **dict.fromkeys(("check", "verify"), "info MODEL --check"),
+    **dict.fromkeys(("map", "plot", "visualize", "visualise", "tsne"), "explore"),
+    **dict.fromkeys(("convert", "save"), "export"),
+    **dict.fromkeys(("encode", "vectors", "print-sentence-vectors"), "embed"),
+    **dict.fromkeys(("query", "find"), "search"),
+    **dict.fromkeys(("diff", "drift", "shift"), "change"),
+    **dict.fromkeys(("count", "words"), "vocab"),
+    **dict.fromkeys(("bigrams", "collocations"), "phrases"),
+    **dict.fromkeys(("word2vec", "fit"), "train"),
+    **{model: f"train --model {model}" for model in MODELS},
+    "doc2vec": "train --model pv-dbow",
+    "fasttext": "train --subwords",
+    "completion": "--completion bash",
+}
+"""What people type for a command of another name -> what to type after ``cawv``."""
 
 
 class CommandFailure(Exception):
@@ -125,7 +145,9 @@ class LazyGroup(click.Group):
             args = [args[1], "--help"]
             name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}", ctx)
+            meant = MEANINGS.get(name.lower().replace("_", "-"))
+            hint = f" What you mean may be: cawv {meant}" if meant else did_you_mean(name, COMMANDS)
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
         found, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             say_unknown_variables(command, name, COMMANDS)
@@ -140,10 +162,31 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(f"{name:<{widest}}", COMMANDS[name]) for name in names])
 
 
+def _print_completion(ctx: click.Context, param: click.Parameter, shell: str | None) -> None:
+    """Print the script with which a shell completes commands, options and names of files."""
+    if shell is None or ctx.resilient_parsing:
+        return
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # click supports all three shells
+    # the method of the base class, since that for bash starts a bash only to see its version
+    click.echo(ShellComplete.source(kind(group, {}, "cawv", "_CAWV_COMPLETE")))
+    ctx.exit()
+
+
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, "-V", "--version", prog_name="cawv")
+@click.option(
+    "--completion",
+    type=Choice(["bash", "zsh", "fish"]),
+    is_eager=True,
+    expose_value=False,
+    callback=_print_completion,
+    help='Print what makes a shell complete commands: eval "$(cawv --completion bash)".',
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def group(ctx: click.Context, debug: bool) -> None:
@@ -154,6 +197,11 @@ def group(ctx: click.Context, debug: bool) -> None:
     cawv train TEXT -o MODEL        train
     cawv nn MODEL WORD              look at the result
     cawv eval MODEL                 and judge it
+
+    \b
+    I have documents:    cawv train TEXTS --model pv-dbow -o MODEL, then search
+    I have items:        cawv train LOG --for items -o MODEL, then recommend
+    I have two periods:  cawv change OLD NEW
 
     Variables of the environment: CAWV_COMMAND_OPTION sets an option, as CAWV_TRAIN_WORKERS does for train
     --workers; CAWV_ISA forces an instruction set (`cawv info` names them); CAWV_DEBUG shows tracebacks.

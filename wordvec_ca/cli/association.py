@@ -1,14 +1,13 @@
-"""``cawv association``: are two groups of words associated with two others?"""
+"""Lists of words in ``cawv axis``: are two groups of words associated with two others?"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wordvec_ca.cli.options import json_option
 from wordvec_ca.cli.output import say, show, show_json
-from wordvec_ca.cli.paths import ExistingPath
 
 if TYPE_CHECKING:
     from wordvec_ca.associations import Association
@@ -26,24 +25,35 @@ def _two_lists(
     return lists
 
 
-@click.command("association", short_help="Are two groups of words associated with two others?")
-@click.argument("model", type=ExistingPath())
-@click.option(
-    "--targets", nargs=2, metavar="A B", callback=_two_lists,
-    help="Two lists: files, or words with commas between them.",
+OPTIONS = (
+    click.option(
+        "--targets", nargs=2, metavar="A B", callback=_two_lists,
+        help="Instead of pairs and words: two lists, files or words with commas between them. Are they "
+        "associated with --attributes?",
+    ),
+    click.option("--attributes", nargs=2, metavar="X Y", callback=_two_lists, help="Two lists."),
+    click.option("--published", metavar="NAME", help="Lists of Caliskan et al. 2017: flowers-insects, "
+                 "instruments-weapons, math-arts, science-arts or mental-physical-disease."),
+    click.option("--measures", default="effect-size,weat,rnd,ect,mac", show_default=True,
+                 help="Of lists: comma-separated; rnsb is another."),
+    click.option("--normalize", is_flag=True, help="Of lists: scale all vectors to length 1 first."),
+    click.option("--random-lists", "n_random", type=click.IntRange(min=39), default=1000, show_default=True,
+                 help="Of lists: pairs of random lists to compare with."),
+    click.option("--seed", default=1, show_default=True, help="Seed of the random lists."),
 )  # fmt: skip
-@click.option("--attributes", nargs=2, metavar="X Y", callback=_two_lists, help="Two lists.")
-@click.option("--published", metavar="NAME", help="Lists of Caliskan et al. 2017: flowers-insects, "
-              "instruments-weapons, math-arts, science-arts or mental-physical-disease.")  # fmt: skip
-@click.option("--measures", default="effect-size,weat,rnd,ect,mac", show_default=True,
-              help="Comma-separated; rnsb is another.")  # fmt: skip
-@click.option("--normalize", is_flag=True, help="Scale all vectors to length 1 first.")
-@click.option("--random-lists", "n_random", type=click.IntRange(min=39), default=1000, show_default=True,
-              help="Pairs of random lists to compare with.")  # fmt: skip
-@click.option("--seed", default=1, show_default=True, help="Seed of the random lists.")
-@json_option("A JSON object")
-def command(
+"""The options of ``cawv axis`` that are about lists of words in place of pairs of poles."""
+
+
+def list_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command, which gets them as keyword arguments for `show_association`."""
+    for option in reversed(OPTIONS):
+        function = option(function)
+    return function
+
+
+def show_association(
     model: str,
+    *,
     targets: tuple[str, str] | None,
     attributes: tuple[str, str] | None,
     published: str | None,
@@ -53,13 +63,7 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Measure how the targets A and B are associated with the attributes X and Y.
-
-    For example: cawv association MODEL --targets flowers.txt insects.txt --attributes good.txt bad.txt. The
-    measures are defined as in WEFE. p is the share of pairs of random lists with an association as strong as
-    that of A and B; their words are as frequent, and as similar to each other, as those of A and B. WEAT's
-    own p, a weaker test, is given below.
-    """
+    """Print how the targets are associated with the attributes."""
     from wordvec_ca.associations import association, published_test, read_words
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import KeyedVectors

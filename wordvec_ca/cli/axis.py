@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wordvec_ca.cli.association import list_options, show_association
 from wordvec_ca.cli.options import Choice, json_option
 from wordvec_ca.cli.output import say, show, show_json, write_outputs
 from wordvec_ca.cli.paths import OUTPUT_FILE, check_svg
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from wordvec_ca.associations import Projections
 
 
-@click.command("axis", short_help="Where are words between two poles?")
+@click.command("axis", short_help="Words between two poles, and associations of lists of words.")
 @click.argument("models_and_pairs", nargs=-1, required=True, metavar="MODEL... POLE:POLE...")
 @click.option("--pairs", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
               help="Pairs of poles, he:she, one on each line.")  # fmt: skip
-@click.option("--words", required=True, metavar="FILE|w1,w2", help="The words to project.")
+@click.option("--words", metavar="FILE|w1,w2", help="The words to project.")
 @click.option("--method", type=Choice(["differences", "means", "pca"]), default="differences",
               show_default=True, help="Axis: mean of the pairs' differences, difference of the poles' means, "
               "or first principal component.")  # fmt: skip
@@ -30,15 +31,17 @@ if TYPE_CHECKING:
     help="Draw the words on the axis with their intervals; of several models a curve for each word.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
-@json_option("A JSON object a word and model")
+@list_options
+@json_option("A JSON object a word and model, or one of the lists")
 def command(
     models_and_pairs: tuple[str, ...],
     pairs: str | None,
-    words: str,
+    words: str | None,
     method: Any,
     plot: str | None,
     overwrite: bool,
     as_json: bool,
+    **lists: Any,
 ) -> None:
     """Project words on an axis between two poles.
 
@@ -49,11 +52,26 @@ def command(
 
     Several MODELs, such as those of several periods, give each word a position in each of them; --plot draws
     a curve through them, in the order given.
+
+    With --targets and --attributes, measure instead how two lists of words are associated with two others:
+    cawv axis MODEL --targets flowers.txt insects.txt --attributes good.txt bad.txt. The measures are defined
+    as in WEFE. p is the share of pairs of random lists with an association as strong as that of A and B;
+    their words are as frequent, and as similar to each other, as those of A and B. WEAT's own p, a weaker
+    test, is given below.
     """
     from wordvec_ca.associations import axis, read_pairs, read_words
     from wordvec_ca.report import projection_chart
     from wordvec_ca.vectors import KeyedVectors
 
+    if any(lists[name] is not None for name in ("targets", "attributes", "published")):
+        if len(models_and_pairs) > 1 or pairs or words or plot:
+            raise click.UsageError(
+                "lists go with one MODEL alone: leave out pairs of poles, --words and --plot"
+            )
+        if not os.path.exists(models_and_pairs[0]):
+            raise click.UsageError(f"{models_and_pairs[0]!r} is not a model")
+        show_association(models_and_pairs[0], as_json=as_json, **lists)
+        return
     models = [name for name in models_and_pairs if os.path.exists(name)]
     typed = [name for name in models_and_pairs if not os.path.exists(name)]
     if not models:
@@ -66,6 +84,8 @@ def command(
     given = read_pairs(typed) + (read_pairs(pairs) if pairs else [])
     if not given:
         raise click.UsageError("give pairs of poles, such as he:she, or --pairs FILE")
+    if words is None:
+        raise click.UsageError("give --words: a file, or words with commas between them")
     check_svg(plot)
     asked = read_words(words)
     found = []

@@ -13,6 +13,7 @@ from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
 from wordvec_ca.cli.sentence_options import (
     TAG_FIELD,
+    SentenceCommand,
     infers,
     make_vectorizer,
     text_fields,
@@ -20,7 +21,7 @@ from wordvec_ca.cli.sentence_options import (
 )
 
 
-@click.command(name="embed", short_help="Sentence vectors of any amount of text.")
+@click.command(name="embed", cls=SentenceCommand, short_help="Sentence vectors of any amount of text.")
 @click.argument("model", type=ExistingPath())
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write: .npy.")

@@ -9,7 +9,7 @@ import click
 
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import json_option
-from wordvec_ca.cli.output import show, show_json, show_styled, styled
+from wordvec_ca.cli.output import say, show, show_json, show_styled, styled
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import VECTOR_FORMS
@@ -19,9 +19,18 @@ from wordvec_ca.specs.quantities import counted, duration, size
 @click.command(name="info", short_help="About a model, or this installation.")
 @click.argument("model", required=False, type=ExistingPath())
 @click.option("--all", "everything", is_flag=True, help="Show the complete record instead of the main facts.")
+@click.option("--check", is_flag=True, help="Compare each file of the model directory with its checksum.")
 @json_option("The complete record as JSON")
-def command(model: str | None, everything: bool, as_json: bool) -> None:
-    """Print what MODEL is and how it was made; without MODEL, what this installation runs."""
+def command(model: str | None, everything: bool, check: bool, as_json: bool) -> None:
+    """Print what MODEL is and how it was made; without MODEL, what this installation runs.
+
+    With --check the exit code is 1 if a file is missing or has changed, or if the model cannot be opened.
+    """
+    if check:
+        if model is None or not Path(model).is_dir() or everything or as_json:
+            raise click.UsageError("--check goes with a model directory alone")
+        _check(Path(model))
+        return
     record = _installation() if model is None else _model(model)
     if as_json:
         show_json(record, indent=2)
@@ -36,6 +45,25 @@ def command(model: str | None, everything: bool, as_json: bool) -> None:
     for name, text in facts.items():
         show_styled(f"{styled(name.ljust(width), 'heading')}  {terminal_text(text)}")
     show_styled(styled(f"\nMore: cawv info {model} --all", "aside"))
+
+
+def _check(model: Path) -> None:
+    """Compare each file of a model directory with its checksum, and open the model."""
+    from wordvec_ca.errors import DataError
+    from wordvec_ca.files import CHECKSUMS, changed_files, read_checksums
+    from wordvec_ca.vectors import KeyedVectors
+
+    checksums, changed = read_checksums(model), changed_files(model)
+    for name in checksums:
+        show(f"{changed.get(name, 'ok'):<7}  {name}")
+    if changed:
+        raise DataError(
+            f"{len(changed)} of {len(checksums)} files are not as they were saved: take them from a "
+            "backup, or train again (run.toml has the settings)"
+        )
+    KeyedVectors.load(model)
+    if not checksums:
+        say(f"{str(model)!r} opens, but has no checksums ({CHECKSUMS}) to compare its files with")
 
 
 def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:

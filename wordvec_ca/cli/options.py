@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import click
@@ -30,6 +31,57 @@ class Choice(click.Choice[str]):
         except click.BadParameter as error:
             hint = did_you_mean(value, self.choices)
             raise click.BadParameter(error.message + hint, ctx=ctx, param=param) from None
+
+
+class FirstPage(click.Command):
+    """A command whose ``--help`` shows its first options, as many as one reads, and ``--help-all`` all.
+
+    Attributes
+    ----------
+    later : collection of str
+        Names of the options that only ``--help-all`` shows.
+    """
+
+    later: Collection[str] = ()
+
+    @functools.cached_property
+    def help_all(self) -> click.Option:
+        """The option ``--help-all``. It is not among ``params``: no variable or settings file sets it."""
+        number = sum(isinstance(param, click.Option) for param in self.params)
+        return click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=self._help_all,
+            help=f"Show all {number} options.",
+        )
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters and ``--help-all``."""
+        return [*super().get_params(ctx), self.help_all]
+
+    def _help_all(self, ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            formatter = ctx.make_formatter()
+            super().format_help(ctx, formatter)
+            click.echo(formatter.getvalue().rstrip("\n"), color=ctx.color)
+            ctx.exit()
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help without later options; they are hidden only meanwhile, so that a shell completes
+        them.
+        """
+        hidden: list[Any] = [one for one in self.params if one.name in self.later]
+        groups = getattr(self, "option_groups", ())  # cloup fails on a group whose options are all hidden
+        hidden += [group for group in groups if all(one in hidden for one in group)]
+        for one in hidden:
+            one.hidden = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            for one in hidden:
+                one.hidden = False
 
 
 def options_from(*sources: click.core.ParameterSource) -> set[str]:

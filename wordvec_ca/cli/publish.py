@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.specs.models import VECTOR_FORMS
 
-_FORMS = "\n".join(f"{name:<7} {text}" for name, text in VECTOR_FORMS.items())
+# 76 columns: the help has a margin of two, and click does not wrap these lines
+_FORMS = "\n".join(
+    textwrap.fill(text, 76, initial_indent=f"{name:<7} ", subsequent_indent=" " * 8)
+    for name, text in VECTOR_FORMS.items()
+)
 
 HELP = f"""Change which vectors MODEL publishes, without training.
 

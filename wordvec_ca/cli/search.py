@@ -27,6 +27,7 @@ from wordvec_ca.cli.output import (
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import (
     TAG_FIELD,
+    SentenceCommand,
     infers,
     make_vectorizer,
     text_fields,
@@ -39,7 +40,7 @@ LINES = 3
 """Largest number of lines of a sentence that are shown on a terminal."""
 
 
-@click.command(name="search", short_help="Sentences of a text nearest to a query.")
+@click.command(name="search", cls=SentenceCommand, short_help="Sentences of a text nearest to a query.")
 @click.argument("model", type=ExistingPath())
 @click.argument("corpus", type=ExistingPath())
 @click.argument("query", nargs=-1)

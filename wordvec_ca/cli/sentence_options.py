@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.options import Choice, tokenizer_of_model_option
+from wordvec_ca.cli.options import Choice, FirstPage, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import ExistingPath
 
@@ -67,11 +67,18 @@ TAG_FIELD = click.option(
     help="The field with the tag of each record.  [default: as MODEL, if it was trained on such records]",
 )
 
+
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
 """Options that only ca-sem and ca-sem-sif have; without --method, any of them selects ca-sem-sif."""
 
 OF_WORDS = OF_CA_SEM | {"a", "attention", "counts", "n_components", "phrases"}
 """Options for sentence vectors that are made of word vectors; any of them excludes inference."""
+
+
+class SentenceCommand(FirstPage):
+    """A command with these options, which are on the second page of its help."""
+
+    later = OF_WORDS | {"method", "tokenizer", "lowercase"}
 
 
 def vectorizer_options(function: Callable[..., Any]) -> Callable[..., Any]:

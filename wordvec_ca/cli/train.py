@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 import cloup
 
-from wordvec_ca.cli.options import option, options_from, typed_options
+from wordvec_ca.cli.options import FirstPage, option, options_from, typed_options
 from wordvec_ca.cli.output import next_commands, say, show
 from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import config_option, given_settings, preset_option
@@ -38,7 +38,17 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@cloup.command(name="train", short_help="Train a model on text.", align_option_groups=True)
+class _Train(FirstPage, cloup.Command):
+    """The command, whose help shows one heading at first."""
+
+    later = frozenset(name for name, spec in OPTIONS.items() if spec.group != GROUPS[0])
+
+    def get_ungrouped_options(self, ctx: click.Context) -> list[click.Option]:
+        """Return the options that stand below the headings."""
+        return [*super().get_ungrouped_options(ctx), self.help_all]
+
+
+@cloup.command(name="train", cls=_Train, short_help="Train a model on text.", align_option_groups=True)
 @click.argument("corpus", nargs=-1, metavar="CORPUS...", type=INPUT)
 @_with_options
 def command(corpus: tuple[str, ...], **options: Any) -> None:

@@ -23,7 +23,7 @@
     ngrams_published.npy    float32 (vector_size + 1, n_columns): what turns means of those rows into the
                             published form
     resamples*.npy          models of resampled text, if there are some: see `wordvec_ca.tables.resamples`
-    SHA256SUMS              checksums of the files, which `cawv check` and `sha256sum --check` compare
+    SHA256SUMS              checksums of the files, which `cawv info --check` and `sha256sum --check` compare
 
 The names are those of `wordvec_ca.specs.model_files`. `read_model_directory` reads what is published, and
 ``EmbeddingModel.load`` the parameters.
