@@ -289,9 +289,27 @@ def test_a_sample_of_a_large_file_is_compared(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", rows)
     write_checksums(tmp_path)
     check_sample(tmp_path / "v.npy")
-    np.save(tmp_path / "v.npy", np.roll(rows, 1, axis=0))
-    with pytest.raises(DataError, match="SHA256SUMS"):
-        check_sample(tmp_path / "v.npy")
+    for other in (np.roll(rows, 1, axis=0), rows.reshape(10_000, 50), np.copy(rows)):
+        other[1915:1975] = 0  # no block of bytes at 64 places has these rows, but some of 256 rows are
+        np.save(tmp_path / "v.npy", other)
+        with pytest.raises(DataError, match="SHA256SUMS"):
+            check_sample(tmp_path / "v.npy")
+
+
+def test_a_file_that_is_listed_and_missing_or_exchanged_is_an_error_everywhere(command: Command) -> None:
+    Path("text.txt").write_text("a b c d\nb c d a\n" * 30)
+    train = ("train", "text.txt", "--model", "pv-dm-attn", "--min-count", 1, "-d", 8, "--epochs", 1, "-q")
+    assert command(*train, "-o", "m").code == 0
+    weights = ("attention", "m", "a b c", "--target", "b", "--document", 0)
+    logits = np.load("m/attention_documents.npy")
+    np.save("m/attention_documents.npy", logits + 1)
+    command(*weights).says(1, "attention_documents.npy", "SHA256SUMS")
+    np.save("m/attention_documents.npy", logits)
+    assert command(*weights).code == 0
+    Path("m/history.tsv").unlink()  # which no command reads but report
+    embed = ("embed", "m", "text.txt", "-o", "e")
+    for line in (weights, ("nn", "m", "a"), ("nn", "m", "--document", 0), ("info", "m"), embed):
+        command(*line).says(1, "history.tsv", "SHA256SUMS")
 
 
 def test_words_that_were_not_trained_are_refused(command: Command, tmp_path: Path) -> None:

@@ -101,10 +101,13 @@ def test_a_directory_is_published_in_place_and_back(tmp_path: Path) -> None:
 def test_published_vectors_are_not_taken_for_missing_input_rows(tmp_path: Path, form: str) -> None:
     trained(tmp_path / "m", vectors="both")
     (tmp_path / "m" / "inputs.npy").unlink()
-    with pytest.raises(DataError, match=r"has no input rows \(inputs\.npy\)"):
+    with pytest.raises(DataError, match=r"inputs\.npy' is missing"):
         KeyedVectors.load(tmp_path / "m", vectors=form)
     with pytest.raises(DataError, match=r"has no input rows \(inputs\.npy\)"):
         publish(tmp_path / "m", form)
+    (tmp_path / "m" / "SHA256SUMS").unlink()
+    with pytest.raises(DataError, match=r"has no input rows \(inputs\.npy\)"):
+        KeyedVectors.load(tmp_path / "m", vectors=form)
 
 
 def test_only_missing_files_that_can_be_made_again_are_made(tmp_path: Path) -> None:

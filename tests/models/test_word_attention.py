@@ -109,6 +109,7 @@ def test_a_model_without_attention_has_no_weights(tmp_path: Path) -> None:
 def test_vectors_open_without_the_logits_which_are_missed_when_they_are_needed(tmp_path: Path) -> None:
     model_of("full").save(tmp_path / "m")
     (tmp_path / "m" / "attention_words.npy").unlink()
+    (tmp_path / "m" / "SHA256SUMS").unlink()
     vectors = KeyedVectors.load(tmp_path / "m")
     assert "cat" in vectors
     with pytest.raises(DataError, match=r"attention_words\.npy is missing"):

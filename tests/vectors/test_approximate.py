@@ -271,6 +271,16 @@ def test_commands_use_the_index_and_print_its_recall(
     assert approximate.json["hits"][0] == exact.json["hits"][0]
 
 
+def test_an_index_says_that_it_compares_a_sample(
+    tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.random.default_rng(1).normal(size=(500, 8)).astype(np.float32)
+    KeyedVectors([f"w{i}" for i in range(500)], rows).save(tmp_path / "v.bin")
+    assert "of their rows" not in command("index", "v.bin").err
+    monkeypatch.setattr("wordvec_ca.vectors.approximate._SAMPLE", 100)
+    command("index", "v.bin").says(0, "100 of their rows")
+
+
 def test_many_vectors_get_the_offer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

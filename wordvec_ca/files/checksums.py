@@ -8,19 +8,25 @@ from pathlib import Path
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files.atomic import atomic_file
+from wordvec_ca.files.npy import map_npy
 
 CHECKSUMS = "SHA256SUMS"
 """Name of the file of checksums. It has a line ``checksum, two spaces, name`` for each file."""
 
 
-SAMPLE = "# sample: "
+SAMPLE = "# rows: "
 """Begins the line with the digest of a sample of a large file; ``sha256sum`` ignores lines with ``#``."""
 
 SMALL_BYTES = 1 << 20
 """Files up to this size are compared whole whenever they are opened: it takes a millisecond."""
 
+SAMPLED_ROWS = 256
+"""Of larger arrays this many rows at equal distances are compared, which is as quick for any number of rows:
+rows that were turned around or exchanged for those of another model differ in nearly all of them.
+"""
+
 SAMPLED_BLOCKS, BLOCK_BYTES = 64, 4096
-"""Of larger files this many blocks at equal distances are compared, which is as quick for any size."""
+"""Of other larger files this many blocks at equal distances are compared."""
 
 
 def write_checksums(
@@ -49,7 +55,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}") from error
-    pairs = [line.split("  ", 1) for line in lines if not line.startswith(SAMPLE)]
+    pairs = [line.split("  ", 1) for line in lines if not line.startswith("#")]
     if not pairs or not all(len(pair) == 2 and len(pair[0]) == 64 for pair in pairs):
         raise DataError(f"{str(path)!r} is damaged: each line must be a checksum, two spaces and a name")
     return {name: checksum for checksum, name in pairs}
@@ -81,9 +87,20 @@ def check_sample(path: Path) -> None:
         _compare(path, _sample(path), found[0])
 
 
+def check_listed(folder: Path) -> None:
+    """Raise a DataError if a folder lacks a file of its list, whether it is read or not: the folder is not
+    what was saved.
+    """
+    for name in read_checksums(folder):
+        _check_is_there(folder / name)
+
+
 def _check_is_there(path: Path) -> None:
     if not path.is_file():
-        raise DataError(f"{str(path)!r} is missing, but {CHECKSUMS} lists it: take it from a backup")
+        raise DataError(
+            f"{str(path)!r} is missing, but {CHECKSUMS} lists it: take it from a backup; if you removed it "
+            f"yourself, remove {CHECKSUMS}"
+        )
 
 
 def _compare(path: Path, found: str, expected: str) -> None:
@@ -106,9 +123,17 @@ def changed_files(folder: Path) -> dict[str, str]:
 
 
 def _sample(path: Path) -> str:
-    """Return a digest of the size of a file and of blocks of it, the first and the last among them."""
+    """Return a digest of the size of a file and of rows or blocks of it, the first and the last among them;
+    of an array also of its shape and type.
+    """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
+    if path.suffix == ".npy":
+        rows = map_npy(path)
+        digest.update(repr((rows.shape, rows.dtype.str)).encode())
+        for k in range(SAMPLED_ROWS):
+            digest.update(rows[(len(rows) - 1) * k // (SAMPLED_ROWS - 1)].tobytes())
+        return digest.hexdigest()
     with path.open("rb") as file:
         for k in range(SAMPLED_BLOCKS):
             file.seek(max(0, size - BLOCK_BYTES) * k // (SAMPLED_BLOCKS - 1))

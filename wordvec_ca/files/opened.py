@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.files.checksums import check_sample
 from wordvec_ca.files.npy import map_npy
 
 T = TypeVar("T")
@@ -66,6 +67,7 @@ class OpenedArray:
         self._array: NDArray[Any] | None = None
         self._error: Exception | None = None
         try:
+            check_sample(path)
             self._array = map_npy(path)
         except (FileNotFoundError, DataError) as error:
             self._error = error

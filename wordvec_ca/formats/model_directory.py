@@ -47,6 +47,7 @@ from wordvec_ca.files import (
     OpenedArray,
     OpenedFile,
     check_file,
+    check_listed,
     check_sample,
     map_npy,
     parse_words,
@@ -103,8 +104,8 @@ def read_model_directory(path: Path, form: str | None = None) -> VectorTable:
 
 
 def _read_model_directory(path: Path, form: str | None) -> VectorTable:
+    check_listed(path)
     check_file(path / ModelFile.VOCAB)
-    check_sample(path / ModelFile.VECTORS)
     metadata = read_metadata(path) if (path / ModelFile.CONFIG).is_file() else {}
     words, counts = read_words(
         path / ModelFile.VOCAB, foreign=False
@@ -180,6 +181,7 @@ def _stored_halves(path: Path, metadata: dict[str, Any]) -> Halves:
         )
     apart = (path / ModelFile.INPUTS).is_file()
     inputs = map_array(path / (ModelFile.INPUTS if apart else ModelFile.VECTORS))
+    check_sample(path / ModelFile.OUTPUTS)
     outputs = map_npy(path / ModelFile.OUTPUTS)
     fits = outputs.ndim == 3 and len(outputs) == len(inputs) and outputs.dtype == np.float32
     if not fits or math.prod(outputs.shape[1:]) % max(1, inputs.shape[1]):
@@ -350,6 +352,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
 
 def map_array(path: Path) -> np.ndarray:
     """Memory-map a float32 matrix from an .npy file, read-only; other float types are converted in memory."""
+    check_sample(path)
     try:
         array = map_npy(path)
     except FileNotFoundError:

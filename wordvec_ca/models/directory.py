@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import map_npy
+from wordvec_ca.files import check_sample, map_npy
 from wordvec_ca.formats import read_metadata
 from wordvec_ca.models.config import ResolvedConfig
 from wordvec_ca.models.sizes import logits_of
@@ -73,6 +73,7 @@ def read_tree(path: Path, n_words: int) -> np.ndarray:
 
 def read_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     """Memory-map an ``.npy`` file, and check its shape and type."""
+    check_sample(path)
     try:
         array = map_npy(path)
     except FileNotFoundError:

@@ -12,7 +12,15 @@ import numpy as np
 
 from wordvec_ca.corpus import DocumentTags, Tag
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.files import check_sample, map_npy, release_pages, save_npy, scratch_array, write_npy_stream
+from wordvec_ca.files import (
+    check_listed,
+    check_sample,
+    map_npy,
+    release_pages,
+    save_npy,
+    scratch_array,
+    write_npy_stream,
+)
 from wordvec_ca.kernels import aligned_zeros, padded
 from wordvec_ca.models.directory import read_array
 from wordvec_ca.specs.model_files import ModelFile
@@ -241,6 +249,7 @@ def _plain(name: Tag) -> Tag:
 def _read_rows(folder: Path, vector_size: int | None = None) -> np.ndarray:
     """Memory-map the vectors of documents; a DataError if they are missing, or not of this size."""
     path = folder / ModelFile.DOCUMENTS
+    check_listed(folder)
     check_sample(path)
     try:
         rows = map_npy(path)

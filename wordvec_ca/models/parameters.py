@@ -19,6 +19,7 @@ from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.files import (
     Curve,
     check_file,
+    check_listed,
     content_words,
     html_table,
     json_text,
@@ -564,6 +565,7 @@ class EmbeddingModel:
 
     @classmethod
     def _load(cls, folder: Path) -> EmbeddingModel:
+        check_listed(folder)
         for name in set(read_checksums(folder)) - NOT_READ:
             check_file(folder / name)
         record = read_record(folder)
