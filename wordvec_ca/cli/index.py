@@ -75,6 +75,11 @@ def command(
         )
     seconds = time.perf_counter() - began
     say(f"Indexed {len(index):,} vectors in {seconds:.1f} s: {place}")
+    if index.compared_rows < len(vectors):
+        say(
+            f"Whether the vectors are still the same is judged by {index.compared_rows:,} of their rows: if "
+            "you change single vectors, make the index again"
+        )
     recall = index.recall(queries=queries)
     if as_json:
         record: dict[str, Any] = recall._asdict()

@@ -59,6 +59,7 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
 
 def read_tree(path: Path, n_words: int) -> np.ndarray:
     """Return a tree that words have joined; see `wordvec_ca.models.paths.tree_paths`."""
+    check_sample(path)
     tree = np.array(map_npy(path))
     whole = tree.shape == (3, n_words) and tree.dtype == np.int64 and tree.min() >= 0
     if whole:

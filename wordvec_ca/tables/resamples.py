@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import in_memory, map_npy, save_npy, scratch_array
+from wordvec_ca.files import check_sample, in_memory, map_npy, save_npy, scratch_array
 
 CODES, SCALES = "resamples.npy", "resamples_scales.npy"
 ATTENTION_CODES, ATTENTION_SCALES = "resamples_attention_words.npy", "resamples_attention_words_scales.npy"
@@ -169,6 +169,7 @@ class Resamples:
             return cls(vectors)
         words = _mapped(folder, ATTENTION_CODES, ATTENTION_SCALES)
         words.check((n_words, words.codes.shape[-1]), folder)
+        check_sample(folder / ATTENTION_SLOTS)
         slots = map_npy(folder / ATTENTION_SLOTS)
         if slots.ndim != 2 or len(slots) != len(vectors.codes) or slots.dtype != np.float32:
             raise DataError(f"{folder / ATTENTION_SLOTS} does not belong to {len(vectors.codes)} models")
@@ -176,6 +177,8 @@ class Resamples:
 
 
 def _mapped(folder: Path, codes: str, scales: str) -> EightBit:
+    for name in (codes, scales):
+        check_sample(folder / name)
     try:
         found = EightBit(map_npy(folder / codes), map_npy(folder / scales))
     except FileNotFoundError as error:

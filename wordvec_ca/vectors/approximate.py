@@ -8,8 +8,8 @@ An index is a folder::
     index.json          number, size and digest of the vectors; the settings; the digest of the other file
     lists.safetensors   the inverted file; memory-mapped
 
-Digests of vectors and directions are of a sample of rows: to read all of them would take longer than an exact
-search.
+Digests of more than 8,191 vectors or directions are of a sample of rows: to read all of them would take
+longer than an exact search.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ MANY_VECTORS = 1_000_000
 """From this number of vectors on, an exact search is so slow that commands suggest an index."""
 
 _SAMPLE = 4096
+"""At least this many rows are digested, at equal distances; all if they are less than twice as many."""
 
 
 class Recall(NamedTuple):
@@ -70,6 +71,11 @@ class ApproximateNeighbours:
     def __len__(self) -> int:
         """Return the number of rows that can be found, that is, rows with a direction."""
         return len(self._candidates)
+
+    @property
+    def compared_rows(self) -> int:
+        """Number of rows that are compared when the index is opened with vectors."""
+        return len(self.vectors[:: _step(self.vectors)])
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the content of the vectors instead of their memory map."""
@@ -204,11 +210,14 @@ class ApproximateNeighbours:
         return Recall(share, len(targets), topn, exact / n_queries, approximate / n_queries)
 
 
+def _step(vectors: np.ndarray) -> int:
+    return max(1, len(vectors) // _SAMPLE)
+
+
 def _digest(vectors: np.ndarray) -> str:
     """Return a digest that identifies vectors by their shape and a sample of rows at equal distances."""
-    step = max(1, len(vectors) // _SAMPLE)
     digest = hashlib.blake2b(repr((vectors.shape, str(vectors.dtype))).encode(), digest_size=16)
-    digest.update(np.ascontiguousarray(vectors[::step]).tobytes())
+    digest.update(np.ascontiguousarray(vectors[:: _step(vectors)]).tobytes())
     return digest.hexdigest()
 
 
