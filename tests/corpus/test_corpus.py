@@ -39,7 +39,7 @@ from wordvec_ca.corpus.stream import TokenStream
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import compression
-from wordvec_ca.text import json_lines
+from wordvec_ca.text import json_records
 from wordvec_ca.text.blocks import cut_into_blocks
 from wordvec_ca.text.sources import find_files
 from wordvec_ca.text.tokenizer import tokenize
@@ -709,7 +709,7 @@ def test_json_lines(tmp_path: Path, block_bytes: int) -> None:
 
 
 def test_a_record_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "LONGEST_RECORD", 1000)
+    monkeypatch.setattr(json_records, "LONGEST_RECORD", 1000)
     (tmp_path / "c").write_text(json.dumps({"t": "x " * 5000}) + "\n" + json.dumps({"t": "a b"}) + "\n")
     vocab, stats = count_corpus(tmp_path / "c", TextOptions(min_count=1, field="t"))
     assert vocab.words == ["a", "b"]

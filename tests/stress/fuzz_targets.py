@@ -130,7 +130,7 @@ def dump(folder: Path) -> None:
 
 def json_lines(folder: Path) -> None:
     """Take the texts out of JSON lines."""
-    from wordvec_ca.text.json_lines import field_texts, first_record
+    from wordvec_ca.text.json_records import field_texts, first_record
 
     data = (folder / "v").read_bytes()
     first_record(data)

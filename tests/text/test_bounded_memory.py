@@ -15,7 +15,7 @@ import pytest
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.text import TextFiles
-from wordvec_ca.text.json_lines import MOST_PARTS
+from wordvec_ca.text.json_records import MOST_PARTS
 
 MEGABYTE = b"a" * 999_999 + b"\n"
 

@@ -69,10 +69,10 @@ def test_lists_of_words_are_read_as_tokens(tmp_path: Path, name: str) -> None:
 def test_arrays_are_read_however_they_are_cut(cut: int) -> None:
     from collections import Counter
 
-    from wordvec_ca.text.structure import array_texts, list_lines
+    from wordvec_ca.text.json_records import array_texts, list_lines
 
     for content, read in (
-        (json.dumps(SENTENCES, indent=1, ensure_ascii=False), lambda p: array_texts(p, None, "x", Counter())),
+        (json.dumps(SENTENCES, indent=1, ensure_ascii=False), lambda p: array_texts(p, (), "x", Counter())),
         (lists(), lambda p: list_lines(p, "x", Counter())),
     ):
         data = content.encode()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from wordvec_ca.corpus import (
     Corpus,
+    CorpusStats,
     EncodedCorpus,
     ReadingProgress,
     Vocab,
@@ -127,6 +128,9 @@ class Texts:
                 Option("overwrite", True),
                 "); cawv train NEW --continue-from MODEL trains a finished model on more text",
             )
+        if which == "text" and encoded.stats.kept_tokens == encoded.stats.sentences and not options.documents:
+            encoded.close()
+            raise _without_neighbours(encoded.stats)
         return encoded
 
     def _begin_again(self, which: str) -> str:
@@ -153,3 +157,18 @@ class Texts:
         else:
             folder = request.kept_text()
         return folder, request.keep_cache and which == "text"
+
+
+def _without_neighbours(stats: CorpusStats) -> DataError:
+    """Return the error for a text in which no line has two words: training would predict nothing."""
+    if stats.kept_tokens < stats.raw_tokens:
+        return DataError(
+            f"no line of the text has two words left: {stats.kept_tokens:,} of its {stats.raw_tokens:,} "
+            "tokens are in the vocabulary; keep more of them, ",
+            Option("min_count", 1),
+        )
+    return DataError(
+        f"each of the {stats.sentences:,} lines has one word, and no window crosses a line: write the words "
+        "of a sentence in a line. If sentences have blank lines between them: "
+        """awk -v RS= '{gsub("\\n", " "); print}' OLD > NEW"""
+    )

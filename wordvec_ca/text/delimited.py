@@ -6,12 +6,15 @@ import codecs
 import csv
 import io
 import os
+import re
+import shlex
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.text.encodings import KEEP, from_utf8
 from wordvec_ca.text.records import RecordTexts, fields_to_read
 
@@ -21,6 +24,14 @@ closed.
 """
 
 _CLOSE = "close it or, if it belongs to the text, double it and put the whole cell in quotation marks"
+
+LONGEST_OF_EVENT = 40
+"""If the cells of a column have more characters on average, a table is not taken for a log of events."""
+
+# The columns of logs by parts of their names, the likeliest first.
+_SESSIONS = ("session", "basket", "cart", "order", "visit", "user", "customer", "playlist", "member")
+_TIMES = ("timestamp", "datetime", "time", "date", "created")
+_ITEMS = ("item", "product", "sku", "asin", "article", "track", "song", "movie", "isbn", "stockcode")
 
 _BY_SUFFIX = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
 _ALL = "\t,;|"
@@ -48,9 +59,17 @@ def table_suffix(path: str) -> str | None:
 
 def delimiter_of(head: bytes, fields: Sequence[str], suffix: str | None) -> str | None:
     """Return the delimiter of the cells in a table, or None if the file is not a table with one of these
-    columns.
+    columns: names of its first row, or numbers of columns, counted from 0, if no name fits.
     """
-    return next((mark for mark in _BY_SUFFIX.get(suffix or "", _ALL) if _has(head, fields, mark)), None)
+    marks = _BY_SUFFIX.get(suffix or "", _ALL)
+    named = next((mark for mark in marks if _has(head, fields, mark)), None)
+    if named is not None or not all(field.isdecimal() for field in fields):
+        return named
+    widths = {
+        mark: {len(row) for row in _rows(head, mark, 50)[:-1] or _rows(head, mark, 1)} for mark in marks
+    }
+    last = max(map(int, fields))
+    return next((mark for mark, width in widths.items() if len(width) == 1 and last < min(width)), None)
 
 
 def columns(head: bytes, suffix: str) -> list[str]:
@@ -58,15 +77,50 @@ def columns(head: bytes, suffix: str) -> list[str]:
     return max((_rows(head, mark, 1)[0] for mark in _BY_SUFFIX[suffix]), key=len)
 
 
-def likely_text(head: bytes, suffix: str) -> str | None:
-    """Return the name of the column whose cells at the beginning of the file are longest; None without
-    columns.
-    """
-    rows = max((_rows(head, mark, 50) for mark in _BY_SUFFIX[suffix]), key=lambda rows: len(rows[0]))
+def tell_of_table(head: bytes, path: str, name: str) -> bool:
+    """Warn if a table, by its file's suffix, is read as plain text; return whether it is one."""
+    suffix = table_suffix(path)
+    rows = max(
+        (_rows(head, mark, 50) for mark in _BY_SUFFIX.get(suffix or "", "")),
+        key=lambda r: len(r[0]),
+        default=[[]],
+    )
     header = rows[0]
-    whole = [row for row in rows[1:] if len(row) == len(header)]
-    lengths = [sum(len(row[place]) for row in whole) for place in range(len(header))]
-    return header[lengths.index(max(lengths))] if header else None
+    if suffix is None or not header:
+        return False
+    named = _names_columns(header, 4)
+    whole = [row for row in rows[named:] if len(row) == len(header)] or rows[:1]
+    lengths = [sum(map(len, cells)) / len(whole) for cells in zip(*whole, strict=True)]
+    likely = lengths.index(max(lengths))
+    event = event_fields(header) if named and max(lengths) < LONGEST_OF_EVENT else None
+    what = f"{name} looks like {suffix[1:].upper()} and is read as plain text, with names and brackets; "
+    field = Option("field", header[likely] if named else str(likely))
+    advice = (
+        (f"if it is a log of events, train on its sessions: {event}",)
+        if event
+        else (field, " reads one field")
+    )
+    warnings.warn(OptionWarning(what, *advice), stacklevel=3)
+    return True
+
+
+def event_fields(columns: Sequence[str]) -> str | None:
+    """Return the options that read a log with these columns; None if they do not look like those of a log."""
+    found: list[str] = []
+    for words in (_SESSIONS, _TIMES, _ITEMS):
+        likely = (name for word in words for name in columns if word in name.lower() and name not in found)
+        found.append(next(likely, ""))
+    if not all(found):
+        return None
+    session, time, item = map(shlex.quote, found)
+    return f"cawv train FILE --for items --group-by {session} --order-by {time} --field {item}"
+
+
+def _names_columns(row: Sequence[str], most: int) -> bool:
+    """Return whether a first row names columns: different cells, no numbers, each of few words."""
+    return len(set(row)) == len(row) and all(
+        0 < len(cell.split()) <= most and not re.fullmatch(r"[-+.,:/\d\s]+", cell) for cell in row
+    )
 
 
 def _has(head: bytes, fields: Sequence[str], mark: str) -> bool:
@@ -93,7 +147,16 @@ def cell_texts(
     texts = RecordTexts(fields, name, records)
     with long_cells():
         rows = _closed_rows(pieces, delimiter, name)
-        _, header = next(rows)
+        line, header = next(rows)
+        if all(field.isdecimal() and field not in header for field in fields):
+            if _names_columns(header, 1):
+                warnings.warn(
+                    f"{name}: the first row, {', '.join(header)[:60]!r}, names the columns and is no text",
+                    stacklevel=2,
+                )
+            else:
+                rows = chain([(line, header)], rows)
+            header = list(map(str, range(len(header))))
         needed = fields_to_read(fields, records)
         for field in needed:
             if header.count(field) != 1:

@@ -21,7 +21,7 @@ from wordvec_ca.files import Content, PieceStream, is_url, kind_of, open_by_cont
 from wordvec_ca.kernels import count_strange
 from wordvec_ca.showable import showable_name
 from wordvec_ca.text.blocks import ReadText
-from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, table_suffix
+from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, table_suffix, tell_of_table
 from wordvec_ca.text.encodings import (
     WrongEncodingError,
     decoded,
@@ -33,12 +33,12 @@ from wordvec_ca.text.encodings import (
     undecodable,
     wrong_encoding,
 )
-from wordvec_ca.text.json_lines import field_texts
+from wordvec_ca.text.json_records import array_texts, field_texts
 from wordvec_ca.text.mediawiki import article_texts, is_dump
 from wordvec_ca.text.normal_forms import in_nfc
 from wordvec_ca.text.records import field_names
 from wordvec_ca.text.remote import RemoteFile, url_size
-from wordvec_ca.text.structure import array_texts, begins_json_array, check_plain, holds_lists, list_lines
+from wordvec_ca.text.shapes import Shape, shape_of, tell
 from wordvec_ca.text.tables import column_texts
 from wordvec_ca.text.wrapped_lines import width_of_wrapped
 
@@ -177,19 +177,20 @@ class TextFiles:
                 pieces = decoded(pieces, self.encoding, name)
             head, pieces = self._beginning(pieces, name)
             everything = chain([head] if head else [], pieces)
+            shape = shape_of(head)
             if self.fields is not None:
-                yield from self._records(everything, head, file)
-            elif is_dump(head):
+                yield from self._records(everything, head, shape, file)
+            elif is_dump(head):  # not one of the shapes, since its reader needs processes
                 yield from stack.enter_context(
                     closing(article_texts(everything, name, self.helpers, self.records))
                 )
-            elif holds_lists(head):
-                yield from list_lines(everything, name, self.records)
-            elif begins_json_array(head):
-                yield from array_texts(everything, None, name, self.records)
+            elif shape is not None and shape.read is not None and shape.advice is None:
+                yield from shape.read(everything, (), name, self.records)
             else:
-                check_plain(head, name)
-                self._told_of_lines = self._told_of_lines or _warn_of_wrapped_lines(head, name)
+                if shape is not None:
+                    tell(shape, head, name)
+                elif not tell_of_table(head, _path(file), name):
+                    self._told_of_lines = self._told_of_lines or _warn_of_wrapped_lines(head, name)
                 yield from everything
 
     def _counted(self, content: Content) -> Iterator[bytes]:
@@ -228,13 +229,16 @@ class TextFiles:
             stream = io.BufferedReader(PieceStream(content.pieces()))
         yield from column_texts(stream, content.start, self.fields, _name(file), self.records, done)
 
-    def _records(self, pieces: Iterator[bytes], head: bytes, file: str | IO[bytes]) -> Iterator[bytes]:
-        """Yield the text of JSON lines, CSV or TSV."""
+    def _records(
+        self, pieces: Iterator[bytes], head: bytes, shape: Shape | None, file: str | IO[bytes]
+    ) -> Iterator[bytes]:
+        """Yield the text of some fields of records."""
         assert self.fields is not None
         name = _name(file)
-        path = file if isinstance(file, str) else str(getattr(file, "name", ""))
-        suffix = table_suffix(path)
-        if suffix is None and begins_json_array(head) and not holds_lists(head):
+        if shape is not None and shape.read is not None and shape.fields(self.fields):
+            return shape.read(pieces, self.fields, name, self.records)
+        suffix = table_suffix(_path(file))
+        if suffix is None and shape is not None and shape.read is array_texts:
             return array_texts(pieces, self.fields, name, self.records)
         if suffix is not None or not head.lstrip().startswith(b"{"):
             mark = delimiter_of(head, self.fields, suffix)
@@ -247,6 +251,11 @@ class TextFiles:
                     Option("field"),
                     "), or none for plain text",
                 )
+        if shape is not None and shape.read is not None and shape.advice is not None:
+            what, *advice = shape.advice(head)
+            raise DataError(
+                f"{name} has no field {' or '.join(map(repr, self.fields))}: without one it {what}", *advice
+            )
         return field_texts(pieces, self.fields, name, self.records)
 
     def _open(self, file: str | IO[bytes], stack: ExitStack) -> IO[bytes]:
@@ -266,6 +275,10 @@ def _name(file: str | IO[bytes] | ReadText) -> str:
     if isinstance(file, str):
         return "standard input" if file == "-" else repr(showable_name(file))
     return f"stream {showable_name(str(getattr(file, 'name', None) or type(file).__name__))}"
+
+
+def _path(file: str | IO[bytes]) -> str:
+    return file if isinstance(file, str) else str(getattr(file, "name", ""))
 
 
 def _size(file: str | IO[bytes] | ReadText) -> int | None:
