@@ -712,6 +712,8 @@ def test_demonstration(cawv: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     outcome = cawv("demo", "--max-words", "50000", "--epochs", "1")
     assert outcome.code == 0
     assert "nearest neighbours" in outcome.out
+    assert "explore demo.cbow-attn" in outcome.out  # the next step
+    assert "usually keeps" in outcome.out  # a third sounds little, and is what a plane has room for
     assert outcome.out.rstrip().endswith("words.html")
     one_model(here / "demo.cbow-attn")
 

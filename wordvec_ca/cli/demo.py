@@ -96,7 +96,7 @@ def command(output: str, model: ModelName, epochs: int, max_words: int | None, o
     if attends:
         show(f"\n{attends}")
     show(f"\nmodel directory: {Path(output)}")
-    show(next_commands(output, next((word for word, _ in _surest(vectors)), "WORD"), explored=True))
+    show(next_commands(output, next((word for word, _ in _surest(vectors)), "WORD")))
     if trained.record["interrupted"]:
         raise click.exceptions.Exit(130)
     show(f"\n{_map(output)}")
@@ -134,8 +134,8 @@ def _map(model: str) -> str:
         return f"no map of words: {reason(error)}"
     write_outputs({page: lambda: made.html}, overwrite=True, follow_links=False)
     return (
-        f"a map of the {made.n_words:,} words, for any browser; it keeps {made.kept:.0%} of their 20 nearest "
-        f"neighbours\n  {Path(page).absolute().as_uri()}"
+        f"a map of the {made.n_words:,} words, for any browser; it {made.shown_kept}\n"
+        f"  {Path(page).absolute().as_uri()}"
     )
 
 

@@ -113,10 +113,7 @@ def command(
             tell=tell,
         )
     if not quiet:  # before the page is made, since making it may fail
-        say(
-            f"{made.n_words:,} words; the map, by {made.shown_method}, keeps {made.kept:.1%} of the 20 "
-            "nearest words of a word"
-        )
+        say(f"{made.n_words:,} words; the map, by {made.shown_method}, {made.shown_kept}")
         if made.method == "pca" and method == "auto":
             say(f"a map by t-SNE keeps more of them: {install_extra('map')}")
     ours = output is None  # whoever made MODEL may have put a link there

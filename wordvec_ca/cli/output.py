@@ -93,16 +93,9 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def next_commands(
-    model: str,
-    word: str = "WORD",
-    *,
-    kind: Literal["words", "documents", "items"] = "words",
-    explored: bool = False,
+    model: str, word: str = "WORD", *, kind: Literal["words", "documents", "items"] = "words"
 ) -> str:
-    """Return lines that suggest commands for a new model, with ``word`` as an argument.
-
-    ``explored`` states whether a map of the words has been made, too.
-    """
+    """Return lines that suggest commands for a new model, with ``word`` as an argument."""
     name, program = shlex.quote(model), "cawv"
     called = Path(sys.argv[0])
     if called.name == program and shutil.which(program) is None:  # `make demo` calls it in this way
@@ -112,9 +105,7 @@ def next_commands(
         "documents": [f"nn {name} --document TAG", f"search {name} TEXTS QUERY", f"eval {name}"],
         "items": [f"recommend {name} --basket ITEM,ITEM", f"nn {name} ITEM"],
     }[kind]
-    if not explored:
-        asked.insert(0, f"explore {name}")
-    return "next: " + "\n      ".join(f"{program} {one}" for one in asked)
+    return "next: " + "\n      ".join(f"{program} {one}" for one in (f"explore {name}", *asked))
 
 
 def say(text: object) -> None:
