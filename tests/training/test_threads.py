@@ -32,7 +32,13 @@ def text(data: Path) -> list[list[str]]:
     [
         *("cbow", "skipgram", "cwindow", "cbow-attn", "cbow, --hs", "cbow, sum", "cbow, --anchored", "pv-dm"),
         *("cbow, n-grams", "skipgram, n-grams", "cbow-attn, n-grams", "cbow, n-grams from 1 character"),
-        *("cbow, lines of 5,000 words, n-grams", "pv-dm, n-grams", "gensim FastText", "fasttext, cbow"),
+        *(
+            "cbow, n-grams, --hs",
+            "cbow, lines of 5,000 words, n-grams",
+            "pv-dm, n-grams",
+            "gensim FastText",
+            "fasttext, cbow",
+        ),
     ],
 )
 def test_threads_learn_as_much_as_one(

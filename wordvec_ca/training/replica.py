@@ -21,7 +21,13 @@ from wordvec_ca.corpus import DocumentLines
 from wordvec_ca.kernels import STATS, add_delta, aligned_zeros, delta_of, sum_of_deltas
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunks, chunk_size, parts
-from wordvec_ca.training.composed_words import TOKENS_PER_PART, ComposedWords, blocks_at_once
+from wordvec_ca.training.composed_words import (
+    BESIDE_TREE,
+    MEETINGS,
+    TOKENS_PER_PART,
+    ComposedWords,
+    blocks_at_once,
+)
 from wordvec_ca.training.negatives import Negatives
 from wordvec_ca.training.private_rows import private_rows
 from wordvec_ca.training.row_rates import SMALL_CHUNK, RowRates
@@ -117,7 +123,10 @@ class Replica:
             self.chunk_tokens = min(self.chunk_tokens, chunk_tokens)
         shared_by = parts(n_tokens, config, self.chunk_tokens)
         if model.subwords is not None:
-            at_once, block = blocks_at_once(model.subwords, model.vocab.counts, self.keep, self.threads)
+            meetings = MEETINGS / (BESIDE_TREE if config.hs and config.negative else 1)
+            at_once, block = blocks_at_once(
+                model.subwords, model.vocab.counts, self.keep, self.threads, meetings
+            )
             self.at_once = at_once
             self._turns = threading.Semaphore(at_once)
             self.chunk_tokens = min(self.chunk_tokens, block)
