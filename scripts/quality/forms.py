@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
@@ -67,8 +67,10 @@ def cells(words: int) -> Iterator[tuple[Setting, tuple[str, ...]]]:
 
 
 def judge(of: Judge, vectors: KeyedVectors, sets: dict[str, tuple[str, ...]]) -> dict[str, float]:
-    """Return the mean of each family over its sets."""
+    """Return the mean of each family over its sets; items of words are those whose words are known."""
     found = {}
+    # with n-grams every item would be judged, and the pairs of rare words are harder: all get the same items
+    known = KeyedVectors(vectors.index_to_key, vectors.vectors, vectors.counts)
     for task, names in sets.items():
         if task == "tagging":
             files = [TAGGED[name] for name in names]
@@ -78,8 +80,10 @@ def judge(of: Judge, vectors: KeyedVectors, sets: dict[str, tuple[str, ...]]) ->
             each = [of.induction(vectors, *TAGGED[name]) for name in names]
         elif task == "sts":
             each = [of.sentences(vectors, *names)["SIF"]]
-        else:
+        elif task == "sentiment":
             each = [of.value(vectors, task, name) for name in names]
+        else:
+            each = [of.value(known, task, name) for name in names]
         found[task] = statistics.fmean(each)
     return found
 
@@ -91,13 +95,47 @@ def made(study: Study, setting: Setting, form: str) -> KeyedVectors:
     return vectors.with_fitted_ngrams() if fitted else vectors
 
 
+def beside_glove(study: Study, of: Judge, runs: Runs) -> None:
+    """Judge attention of 30 M words and GloVe of 6,000 M on the words that both have, each set by itself."""
+    glove = KeyedVectors.load(of.data / "vectors" / "glove.6B.100d.100k.txt.xz")
+    attention = cell(30, 100, "cbow-attn", 1)
+    of_ngrams = cell(30, 100, "cbow-attn, n-grams", 1)
+    words = set(KeyedVectors.load(study.place(attention)).index_to_key)
+    common = [word for word in glove.index_to_key if word in words]
+    # GloVe's file has no counts: SIF and the fit take them from the text of attention, for both
+    counts_of = KeyedVectors.load(study.place(attention))
+    makers = {
+        "GloVe": lambda: glove,
+        "attention, both": lambda: made(study, attention, "both"),
+        "attention, both, fitted": lambda: made(study, attention, "both, fitted"),
+        "GloVe, fitted": glove.with_fitted_ngrams,
+        "attention, n-grams, both": lambda: made(study, of_ngrams, "both"),
+    }
+    sets = [
+        (task, name) for chosen in (CHOICE, OTHERS) for task, names in chosen.items() for name in names
+    ] + [("pos-induction", "wsj"), ("tagging", "wsj")]
+    for label, make in makers.items():
+        if "n-grams" in label and not (study.place(of_ngrams) / "config.json").exists():
+            continue
+
+        def judged(_: Setting, make: Callable[[], KeyedVectors] = make) -> dict[str, float]:
+            vectors = make()
+            rows = vectors.vectors[[vectors.key_to_index[word] for word in common]]
+            counts = counts_of.counts[[counts_of.key_to_index[word] for word in common]]
+            vectors = KeyedVectors(common, rows, counts)
+            return {f"{task} {name}": judge(of, vectors, {task: (name,)})[task] for task, name in sets}
+
+        runs.outcome({"words": 30, "beside": "GloVe", "vectors": label, "common": len(common)}, judged)
+
+
 def main() -> None:
-    """Train, judge, and write the tables."""
+    """Train, judge, and log."""
     options = parser(__doc__, "forms", log="forms.jsonl", data=True)
     options.add_argument("--folder", type=Path, default=Path("forms"), help="models")
     options.add_argument("--words", default="3", help="millions of words, separated by commas")
     options.add_argument("--fitted", action="store_true", help="judge fitted forms, too")
     options.add_argument("--judge", action="store_true", help="judge on the sets that the choice left out")
+    options.add_argument("--beside-glove", action="store_true", help="compare 30 M words with GloVe instead")
     given = options.parse_args()
     [corpus] = data_files(given.data, "corpora/wiki.30M.txt.xz")
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -105,6 +143,9 @@ def main() -> None:
     of = Judge(given.data)
     study = Study(corpus, given.folder, of, runs)
     sets = OTHERS if given.judge else CHOICE
+    if given.beside_glove:
+        beside_glove(study, of, runs)
+        return
     for words in values(given.words, int):
         for setting, forms in cells(words):
             study.model(setting)

@@ -189,7 +189,7 @@ def _fitted(design: Any, units: NDArray[np.float32], weights: NDArray[np.float32
 
 def _solved(design: Any, targets: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:
     """Solve the normal equations (X' C X + a) Z = X' C U by conjugate gradients, each column on its own."""
-    transposed = design.T.tocsr()
+    transposed = design.T  # by columns: a copy by rows, one for each thread, is no faster
 
     def normal(rows: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(transposed @ (weights[:, None] * (design @ rows)) + np.float32(RIDGE) * rows)

@@ -91,7 +91,9 @@ class ComposedWords:
         self._block += 1
         if self._block == 2**31 - 1:
             self._seen[:], self._block = 0, 1
-        self._words = distinct_words(tokens, self._seen, self._block)
+        # In the order of rows in memory: a tenth less time than in that of the text. In alphabetical order,
+        # in which words share n-grams with their neighbours, nothing is gained.
+        self._words = np.sort(distinct_words(tokens, self._seen, self._block))
         if len(self._before) < len(self._words):
             self._before = aligned_zeros((len(self._words) * 5 // 4, self.vectors.shape[1]))
         self._subwords.compose(self._words, self.vectors, self._before)
