@@ -1,7 +1,7 @@
 """Reads vectors from CSV: a column of words, and a column of lists or one column of numbers per dimension.
 
 The first line names the columns. A column ``count`` contains counts. pandas, DuckDB and databases write such
-tables.
+tables, with commas, semicolons or tabs.
 """
 
 from __future__ import annotations
@@ -21,19 +21,31 @@ from wordvec_ca.tables import VectorTable
 
 def is_csv_table(head: bytes) -> bool:
     """Return whether a file begins with a line of names, then a line with a word and numbers or a list."""
+    text = head.decode("utf-8-sig", "ignore")
     try:
-        rows = list(itertools.islice(csv.reader(io.StringIO(head.decode("utf-8-sig", "ignore"))), 2))
+        rows = list(itertools.islice(csv.reader(io.StringIO(text), delimiter=_delimiter(text)), 2))
     except csv.Error:
         return False
     if len(rows) < 2 or not 2 <= len(rows[0]) == len(rows[1]):
         return False
-    return not any(map(_is_number, rows[0])) and any(_is_number(c) or c.startswith("[") for c in rows[1])
+    numbered = [name for name in rows[0] if _is_number(name)]
+    # pandas numbers columns without names; other numbers in the first line are those of a vector
+    names = numbered in ([], list(map(str, range(len(numbered))))) and len(numbered) < len(rows[0])
+    return names and any(_is_number(cell) or cell.startswith("[") for cell in rows[1])
+
+
+def _delimiter(text: str) -> str:
+    """Return what separates the cells of the first line; commas within cells may be decimal."""
+    first = text.partition("\n")[0]
+    return next((mark for mark in "\t;," if mark in first), ",")
 
 
 def read_csv(path: str | Path) -> VectorTable:
     """Read vectors, plain or compressed."""
     with open_by_content(path) as stream:
-        rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""))
+        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        first_line = lines.readline()
+        rows = csv.reader(itertools.chain([first_line], lines), delimiter=_delimiter(first_line))
         numbers: list[int] = []
         words: list[str] = []
         vectors: list[np.ndarray] = []
@@ -51,7 +63,7 @@ def read_csv(path: str | Path) -> VectorTable:
                 raise ValueError(f"the cell of the column {empty[0]!r} is empty")
             for row in itertools.chain([first], rows):
                 words.append(row[word])
-                cells = json.loads(row[lists[0]]) if lists else [row[i] for i in numbers]
+                cells = json.loads(row[lists[0]]) if lists else [row[i].replace(",", ".") for i in numbers]
                 with np.errstate(
                     over="ignore"
                 ):  # a number beyond float32 becomes infinity, which is reported
@@ -81,7 +93,7 @@ def read_csv(path: str | Path) -> VectorTable:
 
 def _is_number(cell: str) -> bool:
     try:
-        float(cell)
+        float(cell.replace(",", "."))
     except ValueError:
         return False
     return True

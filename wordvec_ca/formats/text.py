@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -38,6 +39,23 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+_DL4J_HEADER = re.compile(rb"(\d{1,18} \d{1,9}) \d{1,18}\s*")
+BASE64 = b"B64:"
+"""Before words in base64, as DL4J writes them; its header also has the number of documents."""
+
+
+def is_comment(line: bytes) -> bool:
+    """Return whether a line on top of vectors is a comment, such as a licence; a vector has more numbers."""
+    return line.removeprefix(BOM).startswith((b"#", b"%", b"//", b";")) and numbers_in(line) < 2
+
+
+def without_comments(head: bytes) -> bytes:
+    """Return the beginning of a file without the lines of comments on top."""
+    while is_comment(head.partition(b"\n")[0]):
+        head = head.partition(b"\n")[2]
+    return head
+
+
 LARGEST_VECTOR_SIZE = 1_000_000
 TEXT_PART = 8
 """Factor by which blocks of text are smaller than other blocks, since text takes more memory than float32."""
@@ -45,7 +63,8 @@ TEXT_PART = 8
 
 def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
     """Return (n_words, vector_size) from a header line."""
-    sizes = parse_header(line)
+    with_documents = _DL4J_HEADER.fullmatch(line)
+    sizes = parse_header(with_documents[1] if with_documents else line)
     if sizes is None:
         raise DataError(
             f"{name}: line 1 should be the header 'n_words vector_size' of {what}, but is {show_word(line)}; "
@@ -146,8 +165,12 @@ def read_text(
     plain = compression_of(path) is None
     n_words: int | None
     with open_by_content(path) as stream:
+        first_line = 2 if header else 1
+        while is_comment(first := stream.readline(1 << 16)):
+            first_line += 1
+        if n_comments := first_line - 1 - header:
+            warnings.warn(f"{name}: {n_comments} line(s) of comments on top are left out", stacklevel=4)
         if header:
-            first = stream.readline(1 << 16)
             check_line_ends(first, name)
             promised, vector_size = sizes_of(first, name, "word2vec text")
             n_words = promised if max_words is None else min(promised, max_words)
@@ -155,7 +178,7 @@ def read_text(
             if second.endswith(
                 b"\n"
             ):  # a complete line that is wrong is malformed; it does not mean that the file was cut off
-                _split(second[:-1], vector_size, f"{name}, line 2")
+                _split(second[:-1], vector_size, f"{name}, line {first_line}")
             # the shortest line is " 0 0 ... 0\n"; a bound on memory as well as a check
             if plain and n_words * (2 * vector_size + 1) > size + 1:
                 raise CutOffError(
@@ -166,7 +189,7 @@ def read_text(
             blocks = line_blocks(stream, second, name)
             capacity = n_words if plain else 1
         else:
-            sample = stream.read(1 << 18)
+            sample = first + stream.read(1 << 18)
             while b"\n" not in sample and len(sample) < _LONGEST_LINE:
                 more = stream.read(1 << 20)
                 if not more:
@@ -187,7 +210,6 @@ def read_text(
             capacity = int(1.1 * size / max(1, len(complete)) * complete.count(b"\n")) if plain else 1
         rows = GrowingRows(vector_size, capacity)
         words: list[bytes] = []
-        first_line = 2 if header else 1
         for block in blocks:
             if n_words is not None and len(words) + block.count(b"\n") > n_words:
                 if max_words is None:
@@ -208,7 +230,13 @@ def read_text(
             f"{len(words) + 1}); it is cut off or the header is wrong"
         )
     _look_for_numbers(words, vector_size, name, first_line)
-    return VectorTable(_decode(words, errors, name, first_line, encoding), rows.finish(), None, {})
+    if words and all(word.startswith(BASE64) for word in words):
+        try:
+            words = [b64decode(word.removeprefix(BASE64), validate=True) for word in words]
+        except ValueError as error:
+            raise DataError(f"{name}: a word that begins with B64: is not base64 ({error})") from error
+    spelled = _decode(words, errors, name, first_line, encoding)
+    return VectorTable(spelled, rows.finish(), None, {}, first_line=first_line)
 
 
 _ENDS_IN_NUMBER = re.compile(rb"^.*[ \t][-+]?\d*\.?\d+(?:[eE][-+]?\d+)?$", re.MULTILINE)
