@@ -325,7 +325,7 @@ def test_words_that_were_not_trained_are_refused(command: Command, tmp_path: Pat
         ("analogy", "m", "a", "b", "c"),
         ("recommend", "m", "--basket", "a"),
         ("axis", "m", "a:b", "--words", "c"),
-        ("association", "m", "--targets", "a,b", "c,d", "--attributes", "a,c", "b,d"),
+        ("axis", "m", "--targets", "a,b", "c,d", "--attributes", "a,c", "b,d"),
         ("align", "m", "trained", "-o", "a.safetensors"),
         ("align", "trained", "m", "-o", "a.safetensors"),
         ("reembed", "m", "text.txt", "-o", "re"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,3 +66,11 @@ def test_from_the_log_to_the_shelf(command: Callable[..., Any]) -> None:
     assert command("recommend", "m", "-o", "all.csv").code != 0  # exists
     assert command("recommend", "m", "--basket", "unknown").code == 1
     assert command("recommend", "m").code == 2
+    Path("latin1.txt").write_bytes("shelf 1 item 5\ncaf\u00e9\n".encode("latin-1"))
+    for option in ("--allow", "--names"):
+        command("recommend", "m", *basket, option, "latin1.txt").says(1, "latin1.txt, line 2", "UTF-8")
+    for wrong, option in (("group_by", "--group-by"), ("order_by", "--order-by"), ("field", "--field")):
+        columns = {"group_by": "session", "order_by": "time", "field": "item"} | {wrong: "nothing"}
+        given = [word for name, column in columns.items() for word in (f"--{name.replace('_', '-')}", column)]
+        found = command("train", "log.csv", "--for", "items", *given, "-o", "n", "-q")
+        assert {option} == {"--group-by", "--order-by", "--field"} & set(re.findall("--[a-z-]+", found.err))

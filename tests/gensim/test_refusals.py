@@ -127,3 +127,12 @@ def test_numbers_that_float32_cannot_hold_are_reported(kind: str, tmp_path: Path
         path.write_text("word,x,y\na,1e300,1\nb,1,2\n")
     with pytest.warns(UserWarning, match=r"v\.txt: 1 of 2 vectors hold NaN or infinity .*'a'"):
         load(path)
+
+
+def test_damaged_tags_name_the_file(tmp_path: Path) -> None:
+    model = Doc2Vec([TaggedDocument(["a", "b"], ["first"])] * 3, min_count=1, vector_size=4, workers=1)
+    model.save(str(tmp_path / "d.model"))
+    data = (tmp_path / "d.model").read_bytes()
+    (tmp_path / "d.model").write_bytes(data.replace(b'["first"]', b'["first" '))
+    with pytest.raises(DataError, match=r"d\.model: the tags"):
+        Doc2Vec.load(str(tmp_path / "d.model"))

@@ -134,11 +134,19 @@ def _items(given: str) -> list[str]:
 
 
 def _lines(path: str) -> Iterator[str]:
+    from wordvec_ca.errors import DataError
     from wordvec_ca.files import open_by_content, whole_lines
 
     with open_by_content(path) as stream:
-        for line in whole_lines(iter(lambda: stream.read(1 << 16), b"")):
-            yield line.decode("utf-8-sig", "replace").strip()
+        lines = whole_lines(iter(lambda: stream.read(1 << 16), b""))
+        for number, line in enumerate(lines, 1):
+            try:
+                yield line.decode("utf-8-sig").strip()
+            except UnicodeDecodeError:  # an item with U+FFFD in it would be none of the model's
+                raise DataError(
+                    f"{path}, line {number}: not UTF-8; convert the file, for example with: "
+                    "iconv -f latin1 -t utf-8"
+                ) from None
 
 
 def _catalogue(path: str) -> Iterator[tuple[str, str]]:

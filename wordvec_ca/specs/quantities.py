@@ -1,8 +1,20 @@
-"""Writes quantities as text for people: durations, sizes and numbers of things."""
+"""Quantities as text for people: durations, which are also read, sizes and numbers of things."""
 
 from __future__ import annotations
 
 import math
+import re
+
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+"""Unit of a duration as people type it -> seconds."""
+
+
+def quantity(text: str, units: str) -> tuple[float, str] | None:
+    """Return the number and the unit of a text such as ``1.5h``; None if it is none, zero, or has a unit that
+    is not among ``units``, letters or signs.
+    """
+    found = re.fullmatch(rf"(\d{{1,9}}(?:\.\d{{1,9}})?)([{units}])", text.strip())
+    return (float(found[1]), found[2]) if found and float(found[1]) else None
 
 
 def duration(seconds: float) -> str:

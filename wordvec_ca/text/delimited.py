@@ -16,7 +16,7 @@ from itertools import chain, islice
 
 from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.text.encodings import KEEP, from_utf8
-from wordvec_ca.text.records import RecordTexts, fields_to_read
+from wordvec_ca.text.records import RecordTexts, fields_to_read, option_of
 
 LONGEST_CELL = 1 << 24
 """Largest number of characters in a cell. A longer cell is an error: most likely a quotation mark is never
@@ -163,7 +163,7 @@ def cell_texts(
                 raise DataError(
                     f"{name} has {header.count(field) or 'no'} column(s) {field!r}; its header has "
                     f"{', '.join(map(repr, header[:20]))}; give the name of one, ",
-                    Option("field"),
+                    option_of(field, fields, records),
                 )
         places = [(field, header.index(field)) for field in needed]
         for line, row in rows:

@@ -82,6 +82,20 @@ def fields_to_read(fields: Sequence[str], records: Counter[str]) -> list[str]:
     return list(dict.fromkeys([*fields, *filter(None, others)]))
 
 
+def option_of(field: str, fields: Sequence[str], records: Counter[str]) -> Option:
+    """Return the option that named a field, for the message that a file has no such field."""
+    named = (
+        {}
+        if not isinstance(records, Records)
+        else {
+            records.tag_field: "tag_field",
+            records.group_field: "group_by",
+            records.order_field: "order_by",
+        }
+    )
+    return Option("field" if field in fields else named[field])
+
+
 def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the names of one or several fields; None for none.
 

@@ -5,7 +5,6 @@ The events are sorted on disk, so a log may be larger than memory; its different
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError, Option, OptionError
+from wordvec_ca.specs.quantities import SECONDS, quantity
 from wordvec_ca.text.records import Records, value_of
 from wordvec_ca.text.word_lists import NotWords
 
@@ -32,7 +32,6 @@ AT_ONCE = 1 << 17
 
 EVENT = np.dtype([("session", "u8"), ("moment", "i8"), ("item", "i4")])
 
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _MICROSECOND = 10**6
 
 # Numbers from which a time since 1970 cannot be in seconds, milliseconds or microseconds: the year 5138.
@@ -41,14 +40,13 @@ _LARGEST = ((10**11, 1), (10**14, 10**3), (10**17, 10**6))
 
 def check_test_last(test_last: str) -> tuple[float, float]:
     """Return the seconds, or the share of sessions, that are kept out of training: one of the two is 0."""
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)([smhdw%])", test_last.strip())
-    number = float(found[1]) if found else 0.0
-    if not found or not number or (found[2] == "%" and number >= 100):
+    found = quantity(test_last, "smhdw%")
+    if not found or (found[1] == "%" and found[0] >= 100):
         raise OptionError(
             Option("test_last"),
             f" is {test_last!r}; it must be a time such as 12h, 1d, 2w, or a share of sessions such as 10%",
         )
-    return (0.0, number / 100) if found[2] == "%" else (number * _UNITS[found[2]], 0.0)
+    return (0.0, found[0] / 100) if found[1] == "%" else (found[0] * SECONDS[found[1]], 0.0)
 
 
 class Events(Records):

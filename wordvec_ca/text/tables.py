@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from wordvec_ca.errors import DataError, Option, install_extra
 from wordvec_ca.text.encodings import from_utf8
-from wordvec_ca.text.records import Records, RecordTexts, fields_to_read
+from wordvec_ca.text.records import Records, RecordTexts, fields_to_read, option_of
 from wordvec_ca.text.word_lists import looks_written, written_list
 
 PARQUET = b"PAR1"
@@ -249,7 +249,10 @@ def text_columns(schema: Any, fields: Sequence[str] | None, name: str, records: 
     others = fields_to_read([], records)
     for other in others:
         if other not in schema.names:
-            raise DataError(f"{name} has no column {other!r}; its columns are {schema.names}")
+            raise DataError(
+                f"{name} has no column {other!r}; its columns are {schema.names}; give the name of one, ",
+                option_of(other, (), records),
+            )
     if fields is None:
         texts = [text for text in texts if text not in others]
     lists = [field.name for field in schema if _is_list(field.type)]

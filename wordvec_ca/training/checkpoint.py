@@ -69,7 +69,6 @@ class State:
     version: str  # Version of the program
     isa: str | None  # Instruction set; None for the Numba backend
     fingerprint: str  # Fingerprint of the encoded text and its vocabulary
-    chunk_tokens: int  # Number of tokens per chunk
     # Number of the epoch, from 1; number of its next chunk, from 0; token at which that chunk begins
     epoch: int
     index: int

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 from wordvec_ca.errors import Option, OptionError
+from wordvec_ca.specs.quantities import SECONDS, quantity
 
 DEFAULT_INTERVAL = "10m"
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9}
 
 
@@ -29,14 +28,14 @@ def parse_interval(text: str) -> Interval | None:
     """Convert ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) to an interval; None for ``never``."""
     if text in ("never", "0"):
         return None
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhdkMG])", text.strip())
-    if not found or float(found[1]) == 0:
+    found = quantity(text, "smhdkMG")
+    if not found:
         raise OptionError(
             Option("checkpoint_every"),
             f" is {text!r}; it must be a time such as 30s, 10m, 2h, or a number of tokens "
             "such as 500k, 5M, 1G, or never",
         )
-    number, unit = float(found[1]), found[2]
-    if unit in _SECONDS:
-        return Interval(seconds=number * _SECONDS[unit], stretch=text == DEFAULT_INTERVAL)
-    return Interval(tokens=max(1, round(number * _TOKENS[unit])))
+    number, unit = found
+    if unit in _TOKENS:
+        return Interval(tokens=max(1, round(number * _TOKENS[unit])))
+    return Interval(seconds=number * SECONDS[unit], stretch=text == DEFAULT_INTERVAL)

@@ -54,7 +54,6 @@ class CheckpointSchedule:
             isa=isa_in_use(config),
             fingerprint=self._texts[0],
             valid_fingerprint=self._texts[1],
-            chunk_tokens=trainer.chunk_tokens,
             epoch=trainer.epoch,
             index=trainer.index,
             start=trainer.start,

@@ -175,7 +175,7 @@ class Trainer:
         """Continue from a checkpoint; the model must have its parameters before the trainer is created."""
         n = len(self.tokens)
         places = 1 <= state.epoch <= self.config.epochs + 1 and 0 <= state.start <= n and state.index >= 0
-        if not places or state.chunk_tokens < 1 or min(len(state.losses), state.epoch - 1) < state.epoch - 1:
+        if not places or min(len(state.losses), state.epoch - 1) < state.epoch - 1:
             raise DataError("the checkpoint points beyond the end of the text")
         self.replica.workers[0].stats[:] = tallies(state.tallies, len(STATS))
         self.before_epoch = tallies(state.tallies_before_epoch, len(STATS))

@@ -17,7 +17,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, content_words, html_table
 from wordvec_ca.formats import encode_words, format_of_suffix, read_vectors, to_gensim, write_vectors
 from wordvec_ca.specs.formats import format_named
-from wordvec_ca.tables import VectorTable, row_blocks, show_word, with_fitted_ngrams
+from wordvec_ca.tables import VectorTable, check_trained, row_blocks, show_word, with_fitted_ngrams
 from wordvec_ca.vectors.approximate import ApproximateNeighbours
 from wordvec_ca.vectors.intervals import LEVEL, Neighbour, Neighbours, judged
 from wordvec_ca.vectors.lookup import NO_ATTENTION, Key, Lookup, NoAttentionError
@@ -170,6 +170,8 @@ class KeyedVectors(Lookup):
         return html_table(f"KeyedVectors: {len(self):,} words, vector_size={self.vector_size}", head, rows)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "vectors":  # while a pickle is read there is no metadata
+            check_trained(self.__dict__.get("metadata", {}), self._model)
         if name in _RENAMED:
             raise AttributeError(f"KeyedVectors has no {name!r}; use {_RENAMED[name]}")
         if name == "attention":  # Python calls this because the property raised an AttributeError

@@ -16,10 +16,10 @@ from wordvec_ca.tables import (
     NgramVectors,
     Part,
     Resamples,
-    check_trained,
     check_unique,
     parts_of_record,
     show_word,
+    words_are_trained,
 )
 from wordvec_ca.vectors.neighbours import unit
 
@@ -147,7 +147,7 @@ class Lookup:
                 f"vectors should be a matrix with one row for each of the {len(words)} words, but have the "
                 f"shape {matrix.shape}"
             )
-        self._vectors: np.ndarray = matrix
+        self.vectors: np.ndarray = matrix
         self.index_to_key: list[str] = words if isinstance(words, list) else list(words)
         self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
         if self.counts is not None and self.counts.shape != (len(words),):
@@ -155,6 +155,11 @@ class Lookup:
                 f"counts should be one for each of {len(words)} words, but have shape {self.counts.shape}"
             )
         self.metadata: dict[str, Any] = dict(metadata or {})
+        if not words_are_trained(self.metadata):
+            # so that all that needs vectors of words meets the error of `__getattr__`, and none takes noise
+            # for them; words, counts and the record can still be read
+            del self.vectors
+            self._n_columns: int = matrix.shape[1]
         if oov not in ("ngrams", "refuse"):
             raise ValueError(f"oov is {oov!r}; known are 'ngrams' and 'refuse'")
         self.ngrams, self.oov = ngrams, oov
@@ -164,7 +169,7 @@ class Lookup:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the content of mapped files, without attributes computed from it."""
         kept = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
-        return {**kept, "_vectors": in_memory(self._vectors)}
+        return kept | ({"vectors": in_memory(self.vectors)} if "vectors" in kept else {})
 
     def __copy__(self) -> Self:
         """Return a shallow copy that shares all arrays; a mapped file stays mapped."""
@@ -173,22 +178,9 @@ class Lookup:
         return made
 
     @property
-    def vectors(self) -> np.ndarray:
-        """The vectors, shape (n_words, vector_size), float32.
-
-        Raises
-        ------
-        NoWordVectorsError
-            Only vectors of documents were trained. All that needs vectors of words asks here, so that none
-            takes noise for them; words and counts can still be read.
-        """
-        check_trained(self.metadata, self._model)
-        return self._vectors
-
-    @property
     def vector_size(self) -> int:
         """Number of columns of ``vectors``."""
-        return int(self._vectors.shape[1])
+        return int(self.vectors.shape[1]) if "vectors" in self.__dict__ else self._n_columns
 
     @property
     def attends(self) -> bool:

@@ -123,7 +123,7 @@ def _put_documents(documents: Any, tensors: dict[str, np.ndarray]) -> None:
             tensors[f"dv.expandos.{name}"] = values
 
 
-def _documents_from(tensors: dict[str, np.ndarray]) -> dict[str, Any] | None:
+def _documents_from(tensors: dict[str, np.ndarray], path: Path) -> dict[str, Any] | None:
     """Remove what `_put_documents` wrote from the tensors and return it; None if they do not have it."""
     found = {name: tensors.pop(name) for name in list(tensors) if name.startswith("dv.")}
     if "dv.vectors" not in found:
@@ -132,7 +132,7 @@ def _documents_from(tensors: dict[str, np.ndarray]) -> dict[str, Any] | None:
     try:
         tags = list(range(len(found["dv.vectors"]))) if names is None else json.loads(bytes(names))
     except (RecursionError, ValueError) as error:
-        raise DataError(f"the tags of the documents are damaged: {error}") from error
+        raise DataError(f"{path}: the tags of the documents are damaged: {error}") from error
     head = "dv.expandos."
     counted = {name.removeprefix(head): values for name, values in found.items() if name.startswith(head)}
     return {"vectors": found["dv.vectors"], "index_to_key": tags, "expandos": counted}
@@ -197,7 +197,7 @@ def _read_own(path: Path, package: str) -> tuple[str, dict[str, Any]]:
     vectors: dict[str, Any] = {"index_to_key": keys, "expandos": expandos, "vectors": tensors.pop("vectors")}
     if "counts" in tensors:
         expandos["count"] = tensors.pop("counts")
-    documents = _documents_from(tensors)
+    documents = _documents_from(tensors, path)
     model: dict[str, Any] = {} if documents is None else {"dv": documents}
     is_model = metadata["class"] == "Word2Vec"
     for name, value in (*tensors.items(), *attributes.items()):
