@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.h
 	@test -x $(BIN)/python || { echo "Making $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@$(PIP) --upgrade pip
 	@echo "Installing numpy, scipy, scikit-learn, numba, gensim, openTSNE, ...; compiling the loops: one to three minutes"
-	@$(PIP) --editable '.[map]'
+	@$(BIN)/python scripts/install.py --editable '.[map]'
 	@touch $@
 
 # What the tests and checks need besides. The package itself is already installed and is not compiled again.

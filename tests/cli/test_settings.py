@@ -160,7 +160,7 @@ def test_command_line_goes_before_variables_and_these_before_the_file(command, t
 def test_variables_are_for_every_command_and_in_its_help(command, vectors_of, monkeypatch) -> None:
     path = vectors_of(["a", "b", "c", "d"])
     monkeypatch.setenv("CAWV_NN_TOPN", "1")
-    monkeypatch.setenv("CAWV_NN_JSON", "-")
+    monkeypatch.setenv("CAWV_NN_JSON", "1")
     assert len(command("nn", path, "a").json["neighbours"]) == 1
     assert "CAWV_NN_" in command("nn", "--help").out
     assert "CAWV_COMMAND_OPTION" in command("--help").out

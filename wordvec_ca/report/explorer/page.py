@@ -60,8 +60,8 @@ class Explorer:
         """How much of the neighbourhoods the map keeps, and what is usual, for people."""
         # both measured with this project's t-SNE: the text of `cawv demo`, and 12 million words of Wikipedia
         return (
-            f"keeps {self.kept:.1%} of the 20 nearest words of a word (t-SNE usually keeps 30 % among 12,000 "
-            "words, 16 % among 65,000: a plane has no room for more)"
+            f"keeps {self.kept:.1%} of the 20 nearest words of a word; a plane has no room for all: usual "
+            "are 30 % among 12,000 words, 16 % among 65,000"
         )
 
     @functools.cached_property
