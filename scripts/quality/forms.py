@@ -3,7 +3,8 @@
     python scripts/quality/forms.py --data "$CAWV_DATA" --folder forms --log forms.jsonl --words 3,10,30
 
 trains each cell (words, model, seed) once, on one thread, and judges its forms on the sets of the choice;
-with --judge on the other ones. What is in --log is not done again. RULE was written before any figure.
+with --judge on the other ones. What is in --log is not done again; --report
+writes the tables of it. RULE was written before any figure.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import Runs, Setting, data_files, parser, values
+from study import Runs, Setting, data_files, parser, table, values, write_section
 from trained_cells import Judge, Study, cell
 
 from wordvec_ca.eval import read_tagged
@@ -128,6 +129,62 @@ def beside_glove(study: Study, of: Judge, runs: Runs) -> None:
         runs.outcome({"words": 30, "beside": "GloVe", "vectors": label, "common": len(common)}, judged)
 
 
+HEADS = {
+    ("", "input"): "W",
+    ("", "both"): "both",
+    ("", "both, fitted"): "fitted",
+    (", n-grams", "input"): "n-grams W",
+    (", n-grams", "both"): "n-grams both",
+}
+NOTE = """
+3 M words of Wikipedia, 100 numbers, five epochs, one thread, the mean of the seeds. Families and sets are
+those of RULE in scripts/quality/forms.py; pairs, questions and classes only of words that the vocabulary has,
+for all forms alike. fitted: n-grams fitted to *both* (l = .5). CPU seconds are of training alone.
+"""
+BESIDE = """
+Attention, 30 M words, 100 numbers, one seed, beside GloVe 6B (6,000 M words, 100 numbers, its 100,000 first
+words): all are cut to the 75,163 words that both vocabularies have, and have the same counts. N-grams were
+fitted before, with *l* = .5. Induction: the mean of three restarts.
+"""
+
+
+def report(page: Path, runs: Runs) -> None:
+    """Write the tables of what is in the log."""
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    beside: dict[str, dict[str, float]] = {}
+    for record in runs.done.values():
+        setting = record["setting"]
+        if setting.get("beside") and "refused" not in record:
+            beside[setting["vectors"]] = record
+        elif setting["words"] == 3 and "refused" not in record:
+            cells = found.setdefault((setting["model"], setting["form"]), {})
+            figures = {"CPU seconds": record["cpu_seconds"]} if not setting["form"] else record
+            for family in ("CPU seconds", *CHOICE):
+                if family in figures:
+                    cells.setdefault(family, []).append(figures[family])
+    body = NOTE.strip()
+    means: dict[str, list[list[float]]] = {}
+    for model in ("cbow", "skipgram", "cbow-attn"):
+        rows = []
+        for family in (*CHOICE, "CPU seconds"):
+            forms = [(f"{model}{kind}", "" if family == "CPU seconds" else form) for kind, form in HEADS]
+            row = [statistics.fmean(found[one][family]) for one in forms]
+            means.setdefault(family, []).append(row)
+            rows.append([family, *(f"{value:.{1 if family == 'CPU seconds' else 3}f}" for value in row)])
+        seeds = min(len(found[f"{model}{kind}", form]["sts"]) for kind, form in HEADS)
+        body += f"\n\n**{model}**, {seeds} seeds:\n\n{table(('family', *HEADS.values()), rows)}"
+    rows = [
+        [family, *(f"{statistics.fmean(values):.3f}" for values in zip(*rows_of, strict=True))]
+        for family, rows_of in means.items()
+    ]
+    body += f"\n\n**mean** of the three models:\n\n{table(('family', *HEADS.values()), rows)}"
+    write_section(page, "N-grams, trained and fitted", "default", body)
+    sets = [name for name in beside["GloVe"] if " " in name]
+    rows = [[name, *(f"{one[name]:.3f}" for one in beside.values())] for name in sets]
+    body = f"{BESIDE.strip()}\n\n{table(('set', *beside), rows)}"
+    write_section(page, "N-grams, trained and fitted", "beside GloVe", body)
+
+
 def main() -> None:
     """Train, judge, and log."""
     options = parser(__doc__, "forms", log="forms.jsonl", data=True)
@@ -135,6 +192,7 @@ def main() -> None:
     options.add_argument("--words", default="3", help="millions of words, separated by commas")
     options.add_argument("--fitted", action="store_true", help="judge fitted forms, too")
     options.add_argument("--judge", action="store_true", help="judge on the sets that the choice left out")
+    options.add_argument("--report", action="store_true", help="only write the tables of what is in --log")
     options.add_argument("--beside-glove", action="store_true", help="compare 30 M words with GloVe instead")
     given = options.parse_args()
     [corpus] = data_files(given.data, "corpora/wiki.30M.txt.xz")
@@ -143,6 +201,9 @@ def main() -> None:
     of = Judge(given.data)
     study = Study(corpus, given.folder, of, runs)
     sets = OTHERS if given.judge else CHOICE
+    if given.report:
+        report(given.page, runs)
+        return
     if given.beside_glove:
         beside_glove(study, of, runs)
         return
