@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -142,7 +143,7 @@ def sign_flips(
     sums = sums[sums != 0]
     if len(sums) == 0:
         return 1.0
-    if 2.0 ** len(sums) <= flips:  # all patterns: nothing is left to chance
+    if len(sums) <= math.log2(flips):  # all patterns: nothing is left to chance (2 ** 1024 would overflow)
         patterns = np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1
         totals = (2 * patterns - 1) @ sums
         return float(np.mean(np.abs(totals) >= abs(sums.sum()) * (1 - 1e-12)))

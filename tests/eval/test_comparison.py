@@ -76,6 +76,7 @@ def test_sign_flips_are_the_exact_test_on_few_items():
     # 2 * (1 + 7) of the 2^7 sign patterns are as extreme: p = .125
     assert sign_flips(differences, seed=0) == pytest.approx(0.125, abs=0.012)
     assert sign_flips(np.zeros(5), seed=0) == 1.0
+    assert sign_flips(np.ones(2000), seed=0) == pytest.approx(1e-4, rel=0.01)  # 2 ** 2000 is not a float
 
 
 def test_a_clear_difference_a_tie_and_holm():
