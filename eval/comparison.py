@@ -13,6 +13,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.eval.report import Report, aligned, known
 from wordvec_ca.eval.statistics.paired import paired_difference
 from wordvec_ca.eval.statistics.searches import n_searches
+from wordvec_ca.eval.statistics.training import variance_of_training, with_training
 from wordvec_ca.vectors import interval_of_difference
 
 
@@ -28,10 +29,10 @@ class Difference:
     baseline_value, model_value : float
         Value of each model on the items that both cover.
     difference, low, high : float
-        Model minus baseline, and its 95 % interval; both models are judged on the same items
-        (see ``statistics.paired``).
+        Model minus baseline, and its 95 % interval over items and trainings; both models are judged on the
+        same items (see ``statistics.paired`` and ``statistics.training``).
     p : float
-        Two-sided p-value.
+        Two-sided p-value, over items and trainings.
     holm : float
         p adjusted for the number of comparisons (Holm 1979).
     n : int
@@ -49,6 +50,14 @@ class Difference:
         from ``cawv train --resamples``; else NaN. The other interval is over items.
     run_unit : str
         What was sampled for the runs: "lines" or "documents", or "lines and documents"; empty if unknown.
+    training : float
+        Standard deviation that the trainings of both models add to the difference.
+    training_from : str
+        Where it is from: "seeds", what was measured once between seeds of other recipes; "runs", the models
+        of ``cawv train --resamples``; "seeds and runs", a single run beside such models; "one run", and
+        ``training`` is 0, if both sets of vectors are from one training.
+    p_of_items : float
+        Two-sided p-value over items alone.
     """
 
     task: str
@@ -70,6 +79,17 @@ class Difference:
     run_low: float = math.nan
     run_high: float = math.nan
     run_unit: str = ""
+    training: float = 0.0
+    training_from: str = ""
+    p_of_items: float = math.nan
+
+    @property
+    def within_seeds(self) -> bool:
+        """Whether items alone would not call it a tie, but trainings make it one.
+
+        Both p are compared before Holm's adjustment, at the level of the interval.
+        """
+        return self.p_of_items < 0.05 <= self.p
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects for JSON (NaN becomes None)."""
@@ -211,6 +231,11 @@ def comparison_remarks(differences: Sequence[Difference]) -> str:
     ]
     sampled = " and ".join(dict.fromkeys(d.run_unit for d in differences if d.run_unit))
     units = f" ({sampled} were sampled)" if sampled else ""
+    within = [
+        f"* {d.task} {d.dataset}: {d.difference:+.3f}, items alone p {d.p_of_items:.3f}"
+        for d in differences
+        if d.within_seeds
+    ]
     undecided = any(d.verdict == "cannot be decided" for d in differences)
     return (
         ("\n".join(["Judged among common words:", *common, ""]) + "\n" if common else "")
@@ -219,6 +244,7 @@ def comparison_remarks(differences: Sequence[Difference]) -> str:
             if of_runs
             else ""
         )
+        + ("\n".join(["Within what two seeds differ:", *within, ""]) + "\n" if within else "")
         + f"Baseline: {differences[0].baseline}. Model: {', '.join(models)}. Differences are "
         "model minus baseline on the same items. A tie is a difference whose p, adjusted "
         f"by Holm over these {len(differences)} comparisons, is not below .05. "
@@ -228,9 +254,19 @@ def comparison_remarks(differences: Sequence[Difference]) -> str:
             if undecided
             else ""
         )
-        + "What another training run would change is not in the intervals: compare models from several seeds "
-        "before believing a small difference."
+        + _remark_on_training(differences)
     )
+
+
+def _remark_on_training(differences: Sequence[Difference]) -> str:
+    """Return what of the trainings is in the intervals."""
+    sources = {d.training_from for d in differences}
+    if sources == {"one run"}:
+        return "All are of one training, so that nothing of another is in the intervals."
+    text = "Intervals and p include how much another training would change"
+    if sources & {"seeds", "seeds and runs"}:
+        text += "; for a single run, what seeds of CBOW and attention change"
+    return text + "."
 
 
 def _difference(
@@ -278,6 +314,9 @@ def _difference(
         comparisons=comparisons,
         level=level,
     )
+    training, training_from = _training(baseline, model)
+    p_of_items = found.p
+    found = with_training(found, training)
     run_low = run_high = math.nan
     run_unit = ""
     if min(len(baseline.runs), len(model.runs)) > 1:
@@ -303,7 +342,21 @@ def _difference(
         run_low=run_low,
         run_high=run_high,
         run_unit=run_unit,
+        training=math.sqrt(training),
+        training_from=training_from,
+        p_of_items=p_of_items,
     )
+
+
+def _training(baseline: Report, model: Report) -> tuple[float, str]:
+    """Return the variance that the trainings add to the difference, and where it is from."""
+    if (
+        baseline.trained and baseline.trained == model.trained
+    ):  # as smaller vectors, or other forms of a model
+        return 0.0, "one run"
+    sources = {"runs" if len(report.runs) > 1 else "seeds" for report in (model, baseline)}
+    variance = sum(variance_of_training(report.task, report.runs) for report in (baseline, model))
+    return variance, " and ".join(sorted(sources, reverse=True))
 
 
 def _refuse_different(baseline: Report, model: Report) -> None:

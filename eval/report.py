@@ -97,6 +97,8 @@ class Report:
         are over items, that of ``one_run`` is over runs.
     run_unit : {"lines", "documents", ""}
         What was sampled for the resampled models; empty if there are none, or if they do not record it.
+    trained : str
+        Digest of the record of the training, the same for all forms of its vectors; empty without a record.
     shown : int
         How many of the first metrics (the headline and baselines) are shown where there is no room for all.
     """
@@ -120,6 +122,7 @@ class Report:
     candidates_digest: str = ""
     runs: list[float] = field(default_factory=list)
     run_unit: str = ""
+    trained: str = ""
     shown: int = 1
 
     @classmethod

@@ -16,7 +16,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.folders import found, shipped_with_gensim, splits
 from wordvec_ca.eval.language import other_language
 from wordvec_ca.eval.lookup import Infer, UncoveredError, Vectors, with_ngrams
-from wordvec_ca.eval.report import Report
+from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.shared_words import cut_to
 from wordvec_ca.eval.task_table import TASKS, DataSet, Progress, Settings
 from wordvec_ca.vectors import KeyedVectors, NoWordVectorsError, check_trained, words_are_trained
@@ -211,4 +211,14 @@ def run(
         report.task = job.task  # two names may share a function, as sts and sick do
         report.seconds = time.perf_counter() - started
         report.model = name
+        report.trained = _trained(vectors)
         yield report
+
+
+def _trained(vectors: Vectors) -> str:
+    """Return a digest of a training's record, without the form in which its vectors are published."""
+    record = vectors.metadata if isinstance(vectors, KeyedVectors) else {}
+    if "started" not in record:
+        return ""
+    config = {**record.get("config", {}), "vectors": None}
+    return digest_of([record["started"], sorted(config.items()), record.get("raw_tokens")])

@@ -4,11 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.comparison import compare, comparison_table, holm
 from wordvec_ca.eval.report import Report, report_table, reports_in
+from wordvec_ca.eval.statistics.paired import PairedDifference
 from wordvec_ca.eval.statistics.resampling import bootstrap, interval, sign_flips
+from wordvec_ca.eval.statistics.training import DEVIATIONS, variance_of_training, with_training
 
 
 def accuracy(right, dataset="x", model="m", units=None):
@@ -108,6 +111,56 @@ def test_no_difference_is_found_where_there_is_none():
         p.append(compare([accuracy(left)], [[accuracy(right)]], resamples=200)[0].p)
     assert np.mean(np.array(p) < 0.05) < 0.15
     assert 0.3 < np.mean(p) < 0.7
+
+
+def test_two_seeds_are_a_tie_however_many_items_there_are():
+    """Every item of a large set says that one seed is better, by as little as seeds differ."""
+    base = np.arange(200_000) % 10 < 8
+    near, far = base.copy(), base.copy()
+    near[9 : 9 + 10 * int(100_000 * DEVIATIONS["tagging"]) : 10] = True
+    far[9::20] = True
+
+    def found(other, **attributes):
+        reports = [accuracy(items, model=name) for items, name in ((base, "one"), (other, "other"))]
+        for name, (first, second) in attributes.items():
+            setattr(reports[0], name, first)
+            setattr(reports[1], name, second)
+        (difference,) = compare([reports[0]], [[reports[1]]])
+        return difference
+
+    tie = found(near)
+    assert (tie.verdict, tie.training_from) == ("tie", "seeds")
+    assert tie.low < 0 < tie.difference < tie.high
+    assert tie.p_of_items < 0.001 < 0.05 < tie.p
+    assert tie.training == pytest.approx(2**0.5 * DEVIATIONS["tagging"])
+    assert "tagging x" in comparison_table([tie]).partition("two seeds differ")[2]
+    assert found(far).verdict == "better"
+    steady = found(near, runs=([0.8, 0.8001, 0.8], [0.801, 0.801, 0.8011]))
+    assert (steady.verdict, steady.training_from) == ("better", "runs")
+    assert found(near, runs=([], [0.7, 0.9, 0.8])).training_from == "seeds and runs"
+    forms = found(near, trained=("a", "a"))
+    assert (forms.verdict, forms.training, forms.training_from) == ("better", 0, "one run")
+    assert found(near, trained=("", "")).verdict == found(near, trained=("a", "b")).verdict == "tie"
+
+
+def test_p_and_interval_hold_both_kinds_of_noise():
+    """Differences with variance 1 over items and 3 of the trainings: 5 % of p are below .05."""
+    rng = np.random.default_rng(6)
+    p, outside = [], []
+    for difference in rng.normal(scale=2, size=2000):
+        alone = PairedDifference(
+            0, 0, difference, difference - 1.96, difference + 1.96, 2 * norm.sf(abs(difference)), 0
+        )
+        both = with_training(alone, 3.0)
+        p.append(both.p)
+        outside.append(not both.low < 0 < both.high)
+        assert with_training(alone, 0.0) == alone
+    assert 0.035 < np.mean(np.array(p) < 0.05) < 0.065
+    assert np.mean(outside) == pytest.approx(np.mean(np.array(p) < 0.05), abs=0.002)
+    assert with_training(PairedDifference(0, 1, 1, 1, 1, 0.0, 0), 1.0).p == pytest.approx(2 * norm.sf(1))
+    undefined = PairedDifference(0, 0, 0, np.nan, np.nan, np.nan, 1)
+    assert with_training(undefined, 1.0) is undefined
+    assert variance_of_training("a task of one's own", []) == max(DEVIATIONS.values()) ** 2
 
 
 def test_correlations_are_compared_on_the_pairs_that_both_cover():

@@ -117,6 +117,27 @@ def test_random_labels_stay_at_chance_and_copies_do_not_leak():
     assert report.value < 0.65
 
 
+def test_pairs_that_share_a_sentence_are_one_unit():
+    """Six translations of one sentence say little more about a model than one does."""
+    kv, rng = classes_of_words()
+    sentences = [[str(word) for word in rng.choice(kv.index_to_key, 6)] for _ in range(90)]
+    once = [(a, b) for a, b in zip(sentences[:30], sentences[30:60], strict=True)]
+    repeated = [(a, b) if i % 2 else (b, a) for i, (a, b) in enumerate(once * 6)]
+
+    def judged(pairs):
+        scores = [float(np.cos(len(pairs) + i % 30)) for i in range(len(pairs))]
+        return sts.evaluate(
+            kv, sts.SimilaritySets("x", [SentencePairs("x", scores, *map(list, zip(*pairs, strict=True)))])
+        )
+
+    assert len(set(judged(once).units.tolist())) == len(set(judged(repeated).units.tolist())) == 30
+    star = [(sentences[60], other) for other in sentences[61:65]] + [(sentences[64], sentences[65])]
+    assert judged(star).units.tolist() == [0, 0, 0, 0, 1]
+    one, many = judged(once), judged(repeated)
+    width = [report.metrics["sif"].high - report.metrics["sif"].low for report in (one, many)]
+    assert width[1] > 0.8 * width[0]
+
+
 def test_sts_of_planted_similarity_and_its_average_over_sets():
     kv, rng = classes_of_words(noise=0.1)
     sets = []
