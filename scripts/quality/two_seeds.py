@@ -1,240 +1,206 @@
-"""Does ``cawv compare`` call two seeds of one recipe different? Does it detect the gain from twice the text?
+"""How much do two seeds of one recipe differ on full sets, and does ``cawv compare`` call them different?
 
-There are five recipes with four or five seeds each. All pairs of seeds are compared on all tasks of ``cawv
-eval``, on small sets. Neither of two seeds is better, so a verdict that is not a tie is false. Then a model
-of twice the text is compared with one of the text, on large sets. Writes docs/evidence/data/;
-takes about ten minutes of one core. Models and results stay in ``--folder``, and a second run continues where
-the first one ended.
+    python scripts/quality/two_seeds.py --data "$CAWV_DATA" --folder two-seeds
+
+Some seeds measure what training adds to the variance over items, for ``DEVIATIONS`` in
+eval/statistics/training.py. Neither of two other seeds is better, so a verdict on them that is not a tie is
+false. Then recipes that differ are compared. All sets of DATA are used in full size, and files of STS by
+themselves, too. Models and results stay in ``--folder``; one core needs some hours, and a second run
+continues where the first one ended.
 """
 
 from __future__ import annotations
 
-import itertools
+import gzip
 import json
+import os
 import sys
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from functools import cache, partial
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import binomtest
+import numpy as np
+from scipy.stats import binomtest, norm
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import data_files, lines_of, parser, say, table, write_section
 
 from wordvec_ca import KeyedVectors, TrainConfig, train
-from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
-from wordvec_ca.eval import Report, compare, holm, plan, reports_in, run
+from wordvec_ca.eval import Difference, Report, compare, holm, plan, run
 
-TITLE = "Two seeds of one recipe, and twice the text"
+TITLE = "Two seeds of one recipe, and recipes that differ"
 
-RECIPES = {"cbow": 5, "skipgram": 5, "ssg": 5, "cwindow": 4, "cbow-attn": 4}
-"""Model -> number of its seeds: 42 pairs."""
+LINES = {"1M": 15_608, "3M": 46_863, "10M": 156_003}
+"""Size of text -> its lines."""
 
-TWICE = ("cbow", "skipgram")
-"""Recipes that are also trained on twice the text."""
+RECIPES = ("cbow.1M.100", "cbow.3M.100", "cbow.10M.100", "cbow-attn.1M.100", "skipgram.1M.100")
+"""Model, size of text, dimensions."""
 
-LINES_PER_MILLION = 15_608
-LARGE = ("similarity/ws353", "analogy/questions-words", "sts/sts2012", "sentiment/trec")
-"""The largest sets of the quick tasks."""
+MEASURED, JUDGED = (*range(1, 9), *range(101, 113)), tuple(range(201, 221))
+"""Seeds that measure, and seeds that judge; of larger models not all are trained."""
+
+UNEQUAL = {
+    "attention less CBOW": ("cbow.1M.100", "cbow-attn.1M.100"),
+    "skip-gram less CBOW": ("cbow.1M.100", "skipgram.1M.100"),
+    "3 M words less 1 M": ("cbow.1M.100", "cbow.3M.100"),
+    "10 M words less 3 M": ("cbow.3M.100", "cbow.10M.100"),
+    "100 dimensions less 50": ("cbow.1M.50", "cbow.1M.100"),
+}
+CALLED = 0.05
+
+Reports = dict[tuple[str, str], Report]
 
 
 def main() -> None:
-    """Train, judge, compare and write the page."""
-    options = parser(__doc__, "two-seeds", data=True)
-    options.add_argument("--folder", type=Path, default=Path("two-seeds"), help="what is finished")
-    options.add_argument("--epochs", type=int, default=3)
-    options.add_argument("--only", help="judge this recipe and write no page, to share the work")
-    given = options.parse_args()
-    corpus, _ = data_files(given.data, "corpora/wiki.30M.txt.xz", "wordsim")
-    small = small_sets(given.data, given.folder / "sets", corpus)
-    began = time.process_time()
+    """Train and judge what is missing, compare, and write the record."""
+    asked = parser(__doc__, "two-seeds", data=True)
+    asked.add_argument("--folder", type=Path, default=Path("two-seeds"), help="what is finished")
+    asked.add_argument("--report", action="store_true", help="only write the tables")
+    given = asked.parse_args()
+    (corpus,) = data_files(given.data, "corpora/wiki.30M.txt.xz")
+    if not given.report:
+        for seed in (*MEASURED, *JUDGED):
+            for recipe in (*RECIPES, "cbow.1M.50"):
+                judge(given, corpus, f"{recipe}.{seed}")
 
     @cache
-    def text(million: int) -> EncodedCorpus:
-        lines = lines_of(corpus, million * LINES_PER_MILLION)
-        return encode_corpus(lines, TextOptions(), cache_dir=given.folder / f"text-{million}")
+    def of(recipe: str, seeds: tuple[int, ...]) -> list[Reports]:
+        paths = (given.folder / f"{recipe}.{seed}.json.gz" for seed in seeds)
+        return [read(path) for path in paths if path.exists()]
 
-    def common() -> list[str]:
-        return [word for word in text(1).vocab.words if word in text(2).vocab.index]
-
-    of_recipe: dict[str, list[list[dict[str, Any]]]] = {}
-    more: list[tuple[Report, Report]] = []
-    for recipe, n_seeds in RECIPES.items():
-        if given.only not in (None, recipe):
-            continue
-        judged = [
-            reports(given.folder / f"{recipe}-{seed}.json", recipe, seed, partial(text, 1), small, given)
-            for seed in range(1, n_seeds + 1)
-        ]
-        of_recipe[recipe] = verdicts(given.folder / f"{recipe}.verdicts", judged)
-        if recipe not in TWICE:
-            continue
-        both = [
-            reports(
-                given.folder / f"{recipe}-{name}-text.json",
-                recipe,
-                1,
-                partial(text, million),
-                given.data,
-                given,
-                common,
-            )
-            for name, million in (("one", 1), ("two", 2))
-        ]
-        more += zip(*both, strict=True)
-    if given.only is not None:
-        return
-    body = (
-        f"{', '.join(f'{recipe} ({n} seeds)' for recipe, n in RECIPES.items())}; 1 M words of Wikipedia, "
-        f"{given.epochs} epochs; all {sum(map(len, of_recipe.values()))} pairs of seeds of one recipe, which "
-        "share models. Sets are small, and parts of the public ones where these are large. Not run: "
-        "bilstm-tagging (PyTorch; hours).\n\n"
-        + table(
-            ("task", "sets", "comparisons", "p < .05", "not a tie, task alone", "not a tie, all tasks"),
-            false_verdicts(of_recipe),
-        )
-        + "\n\n*p < .05* is before Holm's adjustment: chance gives 5 %; brackets are its 95 % interval if "
-        "comparisons were independent. *Task alone*: `cawv compare --tasks TASK`, adjusted for the "
-        "sets of the task; *all tasks*: one command with all of them.\n\n"
-        f"Twice the text ({' and '.join(TWICE)}; 2 M words beside the first 1 M of them, same seed, adjusted "
-        "for all comparisons of a recipe):\n\n"
-        + table(("task", "set", "items", "mean difference", "better", "tie", "worse"), gains(more))
-    )
-    seconds = sum(float(path.read_text()) for path in given.folder.glob("*.seconds"))
-    write_section(given.page, TITLE, "two-seeds", body, seconds + time.process_time() - began)
-
-
-def small_sets(data: Path, folder: Path, corpus: Path) -> Path:
-    """Write the sets of all tasks into a folder; of large sets only the beginning."""
-    for part, limit in (
-        ("wordsim/*.tsv", None),
-        ("analogy/questions-words.txt", None),
-        ("categorization/*.tsv", None),
-        ("sentences/sick/trial.tsv", None),
-        ("sentences/sts2013/OnWN.tsv", None),
-        ("sentences/trec/test.tsv", None),
-        ("sentences/trec/train.tsv", 600),
-    ):
-        for path in sorted(data.glob(part)):
-            copy = folder / path.relative_to(data)
-            if copy.exists():
-                continue
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            lines = path.read_text("utf-8").splitlines(keepends=True)
-            copy.write_text("".join(lines[:limit]), "utf-8")
-    tagged = (data / "pos" / "ud_ewt.dev.tsv").read_text("utf-8").split("\n\n")[:700]
-    (folder / "pos").mkdir(parents=True, exist_ok=True)
-    (folder / "pos" / "ewt.tsv").write_text("\n\n".join(tagged) + "\n", "utf-8")
-    held_out = lines_of(corpus, 60, 29 * LINES_PER_MILLION)
-    (folder / "sequences").mkdir(exist_ok=True)
-    sequences = [" ".join(line.lower().split()[:40]) + "\n" for line in held_out]
-    (folder / "sequences" / "wiki.test.txt").write_text("".join(sequences), "utf-8")
-    return folder
-
-
-def reports(
-    path: Path,
-    recipe: str,
-    seed: int,
-    text: Callable[[], EncodedCorpus],
-    data: Path,
-    given: Any,
-    common: Callable[[], list[str]] | None = None,
-) -> list[Report]:
-    """Return the reports on a model, from its file if that exists."""
-    if not path.exists():
-        began = time.process_time()
-        config = TrainConfig(model=recipe, epochs=given.epochs, seed=seed, workers=1)  # type: ignore[arg-type]
-        vectors: KeyedVectors = train(text(), config, progress=False).wv
-        jobs, _ = plan(None, folder=data)
-        if common is not None:
-            jobs = [job for job in jobs if f"{job.task}/{job.dataset}" in LARGE]
-        words = None if common is None else common()
-        times = {"training": round(time.process_time() - began, 1)}
-        found = []
-        for job in jobs:
-            start = time.process_time()
-            found += run(vectors, [job], workers=1, name=path.stem, common=words, skipped=say_skipped)
-            times[f"{job.task}/{job.dataset}"] = round(time.process_time() - start, 1)
-        path.write_text("\n".join(report.to_json(items=True) for report in found), "utf-8")
-        path.with_suffix(".seconds").write_text(f"{time.process_time() - began:.1f}")
-        say(f"{path.stem}: {times}")
-    return reports_in(path)
-
-
-def say_skipped(entry: object) -> None:
-    """Print the task that was skipped."""
-    say(f"skipped: {str(entry)[:200]}")
-
-
-def verdicts(path: Path, judged: list[list[Report]]) -> list[list[dict[str, Any]]]:
-    """Return what ``compare`` finds for each pair of models, from its file if that exists."""
-    if not path.exists():
-        began = time.process_time()
-        found = [
-            [one.to_dict() for one in compare(first, [second])]
-            for first, second in itertools.combinations(judged, 2)
-        ]
-        path.write_text(json.dumps(found), "utf-8")
-        path.with_suffix(".seconds").write_text(f"{time.process_time() - began:.1f}")
-    return json.loads(path.read_text("utf-8"))
-
-
-def false_verdicts(of_recipe: dict[str, list[list[dict[str, Any]]]]) -> Iterable[list[Any]]:
-    """Return a row for each task, and one for all."""
-    sets: dict[str, set[str]] = defaultdict(set)
-    low: dict[str, list[bool]] = defaultdict(list)
-    alone: dict[str, int] = defaultdict(int)
-    together: dict[str, int] = defaultdict(int)
-    for pairs in of_recipe.values():
-        for differences in pairs:
-            of_task: dict[str, list[float]] = defaultdict(list)
-            for one in differences:
-                task = one["task"]
-                sets[task].add(one["dataset"])
-                of_task[task].append(one["p"])
-                low[task].append(one["p"] < 0.05)
-                together[task] += one["verdict"] in ("better", "worse")
-                if one["p"] < 0.05:
-                    names = (one[name] for name in ("baseline", "model", "task", "dataset"))
-                    say(f"{' '.join(names)}: {one['difference']:+.3f}, p {one['p']:.4f}")
-            for task, p in of_task.items():
-                alone[task] += sum(adjusted < 0.05 for adjusted in holm(p))
-    rows = [
-        [task, len(sets[task]), len(low[task]), share(low[task]), alone[task], together[task]]
-        for task in sets
+    measured = {recipe: of(recipe, MEASURED) for recipe in RECIPES}
+    judged = {recipe: of(recipe, JUDGED) for recipe in (*RECIPES, "cbow.1M.50")}
+    trained = ", ".join(f"{len(runs)} seeds of {name}" for name, runs in measured.items())
+    parts = [
+        "Wikipedia, 3 epochs; names are model, words of text and dimensions. SICK's test part was not at "
+        "hand: its trial and training parts are used. Not all models were judged by sentiment, tagging and "
+        "induction.",
+        f"What trainings add, from {trained}: σ is the root of (mean D² − mean SE²) / 2, where D is the "
+        "difference of two seeds and SE its standard error over items; it is negative where that is. The "
+        "last two columns are over all recipes.",
+        table(("task", "set", "items", *RECIPES, "σ", "SE"), spreads(measured)),
+        "Verdicts on pairs of seeds that did not measure, which are false if they are not ties; brackets are "
+        "exact 95 % intervals. *Items alone* is without what trainings add.",
+        table(("commands", "n", "false", "share", "items alone"), false_verdicts(judged.values())),
+        "Recipes that differ, the same seeds; verdicts of commands with all sets that both have among the "
+        "same words.",
+        table(("difference", "task", "better", "tie", "worse", "mean"), gains(judged)),
     ]
-    every = [one for those in low.values() for one in those]
-    n_sets = sum(map(len, sets.values()))
-    rows.append(["all", n_sets, len(every), share(every), sum(alone.values()), sum(together.values())])
-    return rows
+    body = "\n\n".join(parts)
+    print(body)
+    write_section(given.page, TITLE, "two-seeds", body)
 
 
-def share(outcomes: list[bool]) -> str:
-    """Return a share with its 95 % interval."""
-    found = binomtest(sum(outcomes), len(outcomes))
-    interval = found.proportion_ci(method="wilson")
-    return f"{found.statistic:.1%} [{interval.low:.1%}, {interval.high:.1%}]".replace("%", " %")
+def judge(given: Any, corpus: Path, name: str) -> None:
+    """Train a model and write the reports on it, unless they are there."""
+    path = given.folder / f"{name}.json.gz"
+    if path.exists():
+        return
+    say(name)
+    model, size, dimensions, seed = name.split(".")
+    config = TrainConfig(model=model, vector_size=int(dimensions), epochs=3, workers=1, seed=int(seed))  # type: ignore[arg-type]
+    vectors: KeyedVectors = train(lines_of(corpus, LINES[size]), config, progress=False).wv
+    found = []
+    for dataset, job in jobs(given.data):
+        for report in run(vectors, [job], name=name, workers=1):
+            report.dataset = dataset
+            found.append(report.to_dict(items=True))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path.with_suffix(".part"), "wt", encoding="utf-8") as stream:
+        json.dump(found, stream)
+    os.replace(path.with_suffix(".part"), path)
 
 
-def gains(pairs: list[tuple[Report, Report]]) -> Iterable[list[Any]]:
-    """Return a row for each set: how often the model of twice the text is better."""
-    by_recipe: dict[str, list[tuple[Report, Report]]] = defaultdict(list)
-    for pair in pairs:
-        by_recipe[pair[0].model].append(pair)
-    found = defaultdict(list)
-    for these in by_recipe.values():
-        less, more = zip(*these, strict=True)
-        for one in compare(list(less), [list(more)]):
-            found[one.task, one.dataset].append(one)
-    for (task, dataset), those in found.items():
-        verdicts = [one.verdict for one in those]
-        mean = sum(one.difference for one in those) / len(those)
-        numbers = [verdicts.count(name) for name in ("better", "tie", "worse")]
-        yield [task, dataset, f"{those[0].n:,}", f"{mean:+.3f}", *numbers]
+@cache
+def jobs(data: Path) -> list[tuple[str, Any]]:
+    """Return all jobs, and each file of STS and of SICK by itself, as people give them."""
+    found = [(job.dataset, job) for job in plan(None, folder=data)[0]]
+    for path in sorted(data.glob("sentences/sts20*/*.tsv")):
+        found += [(f"{path.parent.name}-{path.stem}", job) for job in plan(["sts"], files={"sts": [path]})[0]]
+    sick = plan(["sick"], files={"sick": [data / "sentences" / "sick" / "train.tsv"]})[0]
+    return found + [("sick-train", job) for job in sick]
+
+
+def read(path: Path) -> Reports:
+    """Return the reports of a file."""
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        reports = map(Report.from_dict, json.load(stream))
+        return {(report.task, report.dataset): report for report in reports}
+
+
+def compared(first: Reports, second: Reports, resamples: int = 400) -> list[Difference]:
+    """Return all differences of a pair of models; other words are not compared."""
+    return compare(
+        list(first.values()), [list(second.values())], resamples=resamples, refused=lambda error: None
+    )
+
+
+def spreads(measured: dict[str, list[Reports]]) -> Iterator[list[Any]]:
+    """Yield a row for each set."""
+    for task, dataset in dict.fromkeys(key for runs in measured.values() for one in runs for key in one):
+        cells, all_squares, n = [], [], 0
+        for runs in measured.values():
+            having = [one[task, dataset] for one in runs if (task, dataset) in one]
+            if len(having) < 3:
+                cells.append("")
+                continue
+            n = having[0].n
+            pairs = zip(having, having[1:] + having[:1], strict=True)
+            found = [compare([one], [[other]], resamples=200)[0] for one, other in pairs]
+            half = norm.ppf(0.975)
+            error = np.mean([((d.high - d.low) / 2 / half) ** 2 - d.training**2 for d in found])
+            square = float(np.var([report.value for report in having], ddof=1) - error / 2)
+            all_squares.append((len(having) - 1, square, error))
+            cells.append(signed_root(square))
+        weights, squares, errors = np.array(all_squares).T
+        total, error = np.average(squares, weights=weights), np.average(errors, weights=weights)
+        yield [task, dataset, f"{n:,}", *cells, signed_root(total), f"{error**0.5:.4f}"]
+
+
+def signed_root(square: float) -> str:
+    """Return the root of a variance, with the sign of the variance."""
+    return f"{np.sign(square) * abs(square) ** 0.5:+.4f}"
+
+
+def false_verdicts(judged: Iterable[list[Reports]]) -> Iterator[list[Any]]:
+    """Yield a row for commands with one set of each task, with the sets of a task, and with all."""
+    outcomes: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for runs in judged:
+        for first, second in zip(runs[::2], runs[1::2], strict=False):  # no seed is used twice
+            differences = compared(first, second)
+            groups = defaultdict(list, {"all tasks": differences})
+            for one in differences:
+                outcomes[f"one set of {one.task}"].append((one.p < CALLED, one.p_of_items < CALLED))
+                groups[f"all sets of {one.task}"].append(one)
+            for name, those in groups.items():
+                called = [
+                    min(holm(p)) < CALLED for p in ([d.p for d in those], [d.p_of_items for d in those])
+                ]
+                outcomes[name].append((called[0], called[1]))
+    outcomes["one set, all tasks"] = [
+        x for name, those in outcomes.items() if "one set" in name for x in those
+    ]
+    for name in sorted(outcomes, key=lambda name: (name == "all tasks", "all tasks" in name, name)):
+        found, alone = (sum(each) for each in zip(*outcomes[name], strict=True))
+        n = len(outcomes[name])
+        exact = binomtest(found, n).proportion_ci(method="exact")
+        share = f"{found / n:.1%} [{exact.low:.1%}, {exact.high:.1%}]".replace("%", " %")
+        yield [name, n, found, share, alone]
+
+
+def gains(judged: dict[str, list[Reports]]) -> Iterator[list[Any]]:
+    """Yield a row for each pair of recipes and task."""
+    for name, (less, more) in UNEQUAL.items():
+        of_task: dict[str, list[Difference]] = defaultdict(list)
+        for first, second in zip(judged[less][:4], judged[more][:4], strict=False):
+            for one in compared(first, second):
+                of_task[one.task].append(one)
+        for task, those in of_task.items():
+            verdicts = [one.verdict for one in those]
+            numbers = [sum(v == kind for v in verdicts) for kind in ("better", "tie", "worse")]
+            yield [name, task, *numbers, f"{np.mean([one.difference for one in those]):+.3f}"]
 
 
 if __name__ == "__main__":
