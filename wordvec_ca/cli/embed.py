@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -103,7 +104,7 @@ def command(
 
     write_npy_stream(output, blocks(), vectors.vector_size, dtype)
     if lines.tags is not None:
-        save_json(f"{output.removesuffix('.npy')}.tags.json", lines.tags)
+        save_json(Path(f"{output.removesuffix('.npy')}.tags.json"), lines.tags)
     if not quiet:
         say(f"{output}: {covered}")
         if lines.repaired:
