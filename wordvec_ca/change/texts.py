@@ -325,10 +325,6 @@ class Slices:
         of_texts = [found[number] for number in range(1, len(found))]
         return found[0], [of_texts[i : i + n_texts] for i in range(0, len(of_texts), n_texts)]
 
-    def model_of_all(self) -> KeyedVectors:
-        """Return the vectors of a model of all texts."""
-        return self._trained(np.ones(len(self.labels), bool), 0, self.config)
-
     def contexts(self, together: KeyedVectors) -> Contexts:
         """Return the contexts of the words, computed with the vectors of a model of all texts."""
         rows = [together.key_to_index[word] for word in self.vocab.words]
@@ -373,11 +369,6 @@ class Slices:
 
     def _count(self, tokens: np.ndarray) -> np.ndarray:
         return np.bincount(tokens[tokens >= 0], minlength=len(self.vocab))
-
-    def counts_by(self, labels: np.ndarray) -> np.ndarray:
-        """Return the count of each word in each text, (n_texts, n_words); a line's label says its text."""
-        of_tokens = np.repeat(labels, self.lengths)
-        return np.stack([self._count(self.tokens[of_tokens == text]) for text in range(len(self.counts))])
 
     def _trained(self, lines: np.ndarray, number: int, config: ResolvedConfig) -> KeyedVectors:
         """Return the vectors of a model that is trained on some of the lines."""

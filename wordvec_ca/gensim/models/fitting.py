@@ -220,9 +220,9 @@ class PublicRows:
             public[:] = np.roll(self._parts, self._turn, axis=1) if self._turn else self._parts
 
 
-def engine_of(model: Any, tags: DocumentTags | None = None) -> Any:
+def engine_of(model: Any) -> Any:
     """Return the parameters of a model as the training loop needs them."""
-    return loop_of(model, tags)[0]
+    return loop_of(model)[0]
 
 
 def loop_of(
