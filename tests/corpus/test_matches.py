@@ -12,7 +12,7 @@ import pytest
 
 from wordvec_ca.corpus import Phrases, TextOptions, Vocab, count_corpus, encode_corpus
 from wordvec_ca.errors import DataError
-from wordvec_ca.text.normal_forms import in_nfc
+from wordvec_ca.text.normal_forms import in_normal_form
 from wordvec_ca.vectors import KeyedVectors
 
 LINES = [["the", "cat", "sat", "on", "the", "mat"]] * 30
@@ -95,7 +95,7 @@ def test_words_in_two_normal_forms(tmp_path: Path) -> None:
 def test_text_is_normalised_however_it_is_cut(cut: int) -> None:
     given = f"{NFD}\r\n a\u0323\u0302 \u1100\u1161 e\n\u0301x".encode() + b"\xff\xfe " + NFD.encode()
     pieces = [given[i : i + cut] for i in range(0, len(given), cut)]
-    found = b"".join(in_nfc(pieces))
+    found = b"".join(in_normal_form(pieces, "nfc"))
     assert found.decode("utf-8", "replace") == unicodedata.normalize("NFC", given.decode("utf-8", "replace"))
 
 
@@ -113,3 +113,12 @@ def test_look_ups_try_the_other_form(form: Any) -> None:
     for sentence in ("café fermé", unicodedata.normalize("NFD", "café fermé")):
         for given in (sentence, sentence.split()):
             assert vectorizer.fit([given]).transform([given])[0].tolist() == [0.5, 0, 0.5]
+
+
+def test_ligatures_are_counted_or_written_as_letters(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("the ﬁrst oﬃce and the first office\n" * 3, "utf-8")
+    with pytest.warns(UserWarning, match="2 words, 6 tokens, have ligatures.*normalize='nfkc'"):
+        count_corpus(str(tmp_path / "a"), TextOptions(min_count=1))
+    for corpus in (str(tmp_path / "a"), [["ﬁrst", "oﬃce", "first", "office"]] * 3):
+        vocab, _ = count_corpus(corpus, TextOptions(min_count=1, normalize="nfkc"))
+        assert vocab.counts[vocab.index["first"]] == vocab.counts[vocab.index["office"]] == 6

@@ -139,3 +139,13 @@ def test_models_of_gensim_are_read(kind: dict[str, Any], tmp_path: Path) -> None
     (tmp_path / "broken").write_bytes((tmp_path / "theirs").read_bytes()[:200])
     with pytest.raises(DataError, match="damaged"):
         Doc2Vec.load(tmp_path / "broken")
+
+
+def test_nothing_predicted_and_a_str_as_tags_are_warned_of() -> None:
+    from wordvec_ca.gensim.models import Doc2Vec, Word2Vec
+    from wordvec_ca.gensim.models.doc2vec import TaggedDocument
+
+    with pytest.warns(UserWarning, match="not one prediction"):
+        Word2Vec([["python"], ["java"]] * 50, vector_size=4, min_count=1, workers=1)
+    with pytest.warns(UserWarning, match="each of its characters"):
+        Doc2Vec([TaggedDocument(["a", "b"], "name")] * 9, vector_size=4, min_count=1, workers=1)

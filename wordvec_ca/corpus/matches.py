@@ -10,7 +10,7 @@ from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import Option, OptionWarning
-from wordvec_ca.text import TOKENIZERS, nfc_word, tokenize, twins
+from wordvec_ca.text import TOKENIZERS, normal_word, tokenize, twins, with_ligatures
 
 FEW = 0.1
 """If a larger share of the words has a common property, that is the likely cause."""
@@ -33,6 +33,22 @@ def warn_of_twins(vocab: Vocab, options: TextOptions) -> None:
             f"({counts[0]:,} and {counts[1]:,} times); ",
             Option("normalize", "nfc"),
             " makes one word of both",
+        ),
+        stacklevel=4,
+    )
+
+
+def warn_of_ligatures(vocab: Vocab, options: TextOptions) -> None:
+    """Warn if words hold ligatures, which come from typeset pages: ofﬁce and office are two words."""
+    if options.normalize == "nfkc" or not (words := with_ligatures(vocab.words)):
+        return
+    count = sum(int(vocab.counts[vocab.index[word]]) for word in words)
+    warnings.warn(
+        OptionWarning(
+            f"{len(words):,} words, {count:,} tokens, have ligatures, as {words[0]!r}, and differ from the "
+            "words without; ",
+            Option("normalize", "nfkc"),
+            " writes their letters",
         ),
         stacklevel=4,
     )
@@ -77,7 +93,7 @@ def unmatched(words: Sequence[str], options: TextOptions) -> tuple[str | Option,
             "read in lower case: write them so, or give ",
             Option("lowercase", False),
         )
-    odd = [word for word in words if word != nfc_word(word)]
+    odd = [word for word in words if word != normal_word(word)]
     if odd:
         return (
             f"{len(odd):,} of {len(words):,} words are not in the normal form NFC, as {odd[0]!r}: bring "

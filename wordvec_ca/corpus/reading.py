@@ -29,7 +29,13 @@ from numpy.typing import NDArray
 from wordvec_ca.corpus.disk_lexicon import SpilledTypes, memory_for_types
 from wordvec_ca.corpus.document_starts import KeptTokens
 from wordvec_ca.corpus.documents import DocumentTags
-from wordvec_ca.corpus.matches import unmatched, warn_of_phrases, warn_of_twins, warn_of_vocabulary
+from wordvec_ca.corpus.matches import (
+    unmatched,
+    warn_of_ligatures,
+    warn_of_phrases,
+    warn_of_twins,
+    warn_of_vocabulary,
+)
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import ReadyIds, SentenceFile
 from wordvec_ca.corpus.source import Source
@@ -45,7 +51,7 @@ from wordvec_ca.text import (
     cut_into_blocks,
     in_order,
     is_segmenter,
-    nfc_word,
+    normal_word,
     prompt_exit,
     too_many_undecodable,
     watched,
@@ -246,6 +252,7 @@ class Reading:
         """Warn if few of the given words or phrases occur, or if different words look the same."""
         if self.vocab is None:
             warn_of_twins(vocab, self.options)
+            warn_of_ligatures(vocab, self.options)
         if self.phrases is not None:
             joined = sum("_".join(words) in vocab for words in self.phrases.sequences)
             records = {**self.stats.records, "given phrases": len(self.phrases), "joined phrases": joined}
@@ -364,8 +371,8 @@ class Reading:
         n = 0
         for number, sentence in enumerate(token_lists, 1):
             tokens = _tokens(sentence, number)
-            if self.options.normalize == "nfc":
-                tokens = [nfc_word(token) if isinstance(token, str) else token for token in tokens]
+            if (form := self.options.normalize) != "none":
+                tokens = [normal_word(token, form) if isinstance(token, str) else token for token in tokens]
             if n + len(tokens) + 1 > len(ids):
                 yield self._numbers[0], ids[:n]
                 self._spill_if_large(0)

@@ -25,7 +25,7 @@ from wordvec_ca.text import (
     fields_with_text,
     find_files,
     frame_texts,
-    in_nfc,
+    in_normal_form,
     is_frame,
     is_stream,
     line_pieces,
@@ -180,7 +180,7 @@ class Source:
         if pieces is None:
             one_line = self.records.documents or self.documents is not None
             pieces = line_pieces(self.lines or (), documents=one_line)
-        return in_nfc(pieces) if self.normalize == "nfc" else pieces
+        return in_normal_form(pieces, self.normalize)
 
     @staticmethod
     def check_repeatable(

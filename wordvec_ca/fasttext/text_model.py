@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any
@@ -354,6 +355,12 @@ class TextModel:
         ends, made = lines_of(types, tokens), d.type_rows(types)
         labels = made.labels[tokens]
         places = np.flatnonzero(labels >= 0)
+        if not len(places):
+            warnings.warn(
+                f"no line of {os.fspath(path)!r} has a label of the model, so nothing is measured: a label "
+                f"begins with {d.label.decode('utf-8', 'replace')!r}",
+                stacklevel=3,
+            )
         gold = np.split(labels[places], np.searchsorted(places, ends[:-1])) if len(ends) else []
         step, meters = self.core.lines_at_once(k), []
         for start in range(0, max(1, len(ends)), step):

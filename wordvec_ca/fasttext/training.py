@@ -189,11 +189,18 @@ def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dict
         raise DataError("Empty vocabulary: the file has no word that occurs as often as minCount says")
     if not len(labels):
         raise DataError(f"no line of the text has a label: a label begins with {options['label']!r}")
-    joined = [words[i] for i in labels.tolist() if b"," + prefix in words[i]]
+    empty = counts[[i for i in labels.tolist() if words[i] == prefix]].sum()
+    if empty:
+        warnings.warn(
+            f"{empty:,} labels are empty, {options['label']!r} alone: leave no space between it and the name "
+            "of a label",
+            stacklevel=2,
+        )
+    joined = [words[i] for i in labels.tolist() if prefix in words[i][1:]]
     if joined:
         example = joined[0].decode("utf-8", "replace")
         warnings.warn(
-            f"{len(joined):,} of {len(labels):,} labels are several with commas between them, such as "
+            f"{len(joined):,} of {len(labels):,} labels are several without spaces between them, such as "
             f"{example!r}, and are taken for one each: put spaces between labels",
             stacklevel=2,
         )

@@ -278,9 +278,10 @@ class TextFields(Options):
         "Token lists are not split.",
         metavar="words|whitespace|icu|jieba|MODULE:FUNCTION", shapes="always")
     lowercase: bool = _text(True, "Map text to lower case.", "Token lists are not.", shapes="always")
-    normalize: Literal["none", "nfc"] = _text("none",
-        "Bring text into Unicode's normal form NFC: é as one character, not e and an accent.",
-        "Otherwise the two are two words.")
+    normalize: Literal["none", "nfc", "nfkc"] = _text("none",
+        "Bring text into Unicode's normal form NFC, é as one character, not e and an accent, or NFKC, which "
+        "also writes ligatures and wide letters as usual.",
+        "Otherwise the spellings are different words.")
     field: str | tuple[str, ...] | None = _text(None,
         "The text is records (JSON lines, CSV, TSV, Parquet, Arrow); read this field of each; a.b is the "
         "field b of an object a.  May be given several times.",

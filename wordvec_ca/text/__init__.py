@@ -17,7 +17,7 @@ from wordvec_ca.text.embedded import articles, docstrings
 from wordvec_ca.text.encodings import check_encoding, too_many_undecodable, words_in, wrong_encoding
 from wordvec_ca.text.frames import column_values, frame_texts, is_frame
 from wordvec_ca.text.markup_library import markup_version
-from wordvec_ca.text.normal_forms import in_nfc, nfc_word, twins
+from wordvec_ca.text.normal_forms import in_normal_form, normal_word, twins, with_ligatures
 from wordvec_ca.text.parallel import in_order, prompt_exit
 from wordvec_ca.text.reader import TextFiles
 from wordvec_ca.text.records import Records, field_names, fields_with_text, object_texts
@@ -56,7 +56,7 @@ __all__ = [
     "fields_with_text",
     "find_files",
     "frame_texts",
-    "in_nfc",
+    "in_normal_form",
     "in_order",
     "is_frame",
     "is_segmenter",
@@ -65,7 +65,7 @@ __all__ = [
     "line_pieces",
     "located_lines",
     "markup_version",
-    "nfc_word",
+    "normal_word",
     "object_texts",
     "prompt_exit",
     "segmenter_version",
@@ -76,6 +76,7 @@ __all__ = [
     "twins",
     "url_identity",
     "watched",
+    "with_ligatures",
     "words_in",
     "wrong_encoding",
 ]

@@ -1,9 +1,10 @@
-"""Normal forms of Unicode: é is one character (NFC), or e with a combining accent (NFD)."""
+"""Normal forms of Unicode: é is one character (NFC) or two, and ﬁ one character or, in NFKC, f and i."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from wordvec_ca.text.blocks import LONGEST_RUN, TokenLines
 from wordvec_ca.text.encodings import from_utf8, in_utf8
@@ -11,21 +12,32 @@ from wordvec_ca.text.encodings import from_utf8, in_utf8
 _SPACE = (b" ", b"\n", b"\t", b"\r")
 
 
-def in_nfc(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield text in NFC. Pieces are cut at white space, because no character composes across it.
+Form = Literal["NFC", "NFKC"]
+
+LIGATURES = "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06"
+
+
+def in_normal_form(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield text in a normal form, ``nfc`` or ``nfkc``, or as it is.
 
     Parameters
     ----------
     pieces : iterable of bytes
         UTF-8, cut anywhere; `TokenLines` keep their type.
+    name : {"none", "nfc", "nfkc"}
     """
+    if name == "none":
+        yield from pieces
+        return
+    form: Form = "NFC" if name == "nfc" else "NFKC"
+    # Cut at white space, because no character composes across it.
     rest = b""
     for piece in pieces:
         if isinstance(piece, TokenLines):
             if rest:
-                yield _nfc(rest)
+                yield _normalized(form, rest)
                 rest = b""
-            yield TokenLines(_nfc(piece))
+            yield TokenLines(_normalized(form, piece))
             continue
         whole = rest + piece if rest else piece
         cut = max(map(whole.rfind, _SPACE))
@@ -36,23 +48,30 @@ def in_nfc(pieces: Iterable[bytes]) -> Iterator[bytes]:
             cut = len(whole)
         rest = whole[cut:]
         if cut:
-            yield _nfc(whole[:cut])
+            yield _normalized(form, whole[:cut])
     if rest:
-        yield _nfc(rest)
+        yield _normalized(form, rest)
 
 
-def _nfc(text: bytes) -> bytes:
+def _normalized(form: Form, text: bytes) -> bytes:
     if text.isascii():
         return text
     spelled = from_utf8(text)
-    if unicodedata.is_normalized("NFC", spelled):
+    if unicodedata.is_normalized(form, spelled):
         return text
-    return in_utf8(unicodedata.normalize("NFC", spelled))
+    return in_utf8(unicodedata.normalize(form, spelled))
 
 
-def nfc_word(word: str) -> str:
-    """Return a word in NFC."""
-    return word if word.isascii() else unicodedata.normalize("NFC", word)
+def normal_word(word: str, name: str = "nfc") -> str:
+    """Return a word in a normal form, ``nfc`` or ``nfkc``, or as it is."""
+    if name == "none" or word.isascii():
+        return word
+    return unicodedata.normalize("NFC" if name == "nfc" else "NFKC", word)
+
+
+def with_ligatures(words: Iterable[str]) -> list[str]:
+    """Return the words with ligatures of typesetting, such as ﬁ, which other texts spell with two letters."""
+    return [word for word in words if not word.isascii() and any(mark in word for mark in LIGATURES)]
 
 
 def twins(words: Iterable[str]) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ from wordvec_ca.text.encodings import (
 )
 from wordvec_ca.text.json_records import array_texts, field_texts
 from wordvec_ca.text.mediawiki import article_texts, is_dump
-from wordvec_ca.text.normal_forms import in_nfc
+from wordvec_ca.text.normal_forms import in_normal_form
 from wordvec_ca.text.records import field_names
 from wordvec_ca.text.remote import RemoteFile, url_size
 from wordvec_ca.text.shapes import Shape, shape_of, tell
@@ -66,7 +66,7 @@ class TextFiles:
         Encoding of plain text, JSON lines, CSV and TSV; by default UTF-8.
     records : Counter, optional
         Counts what occurs in files that are not plain text.
-    normalize : {"none", "nfc"}
+    normalize : {"none", "nfc", "nfkc"}
         Normal form into which the text is converted.
 
     Attributes
@@ -116,7 +116,7 @@ class TextFiles:
             last = b"\n"
             try:
                 with closing(self._text(file)) as text:
-                    for piece in in_nfc(text) if self.normalize == "nfc" else text:
+                    for piece in in_normal_form(text, self.normalize):
                         yield piece
                         offset += len(piece)
                         last = piece[-1:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -576,6 +577,12 @@ def _checked(documents: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
                 "Each 'words' should be a list of words (usually unicode strings). "
                 "First 'words' here is instead plain %s.",
                 type(document.words),
+            )
+        if isinstance(document.tags, str):
+            warnings.warn(
+                f"the tags of the first document are a str, {document.tags!r:.50}, and each of its "
+                "characters is a tag: give a list, as tags=['name']",
+                stacklevel=2,
             )
         yield document.words, document.tags
     for document in iterator:

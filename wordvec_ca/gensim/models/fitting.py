@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -350,6 +351,12 @@ def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]
         logger.warning(
             "train() called with an empty iterator (if not intended, "
             "be sure to provide a corpus that offers restartable iteration = an iterable)."
+        )
+    if raw and not trainer.tally("examples"):
+        warnings.warn(
+            "not one prediction was made, so the vectors stay random: no sentence had two words left"
+            + (f" after sub-sampling (sample is {model.sample:g})" if model.sample else ""),
+            stacklevel=4,
         )
     return round(kept * trainer.tally("words")), raw
 
