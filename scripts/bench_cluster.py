@@ -119,7 +119,6 @@ def main() -> None:
                     f"{seconds[name]:.1f}"
                     for name in ("counting", "encoding", "training", "merging", "saving")
                 ),
-                f"{middle(n, lambda each: each['seconds_waiting']):.1f}",
                 f"{training:.1f}",
                 f"{all_work:.1f}",
                 f"{middle(n, lambda each: each['bytes_moved']) / 1e9:.2f}",
@@ -129,7 +128,7 @@ def main() -> None:
         )
         print(*rows[-1], sep=" | ", flush=True)
     columns = (
-        *("nodes", "wall, s", *PHASES, "waiting"),
+        *("nodes", "wall, s", *PHASES),
         *("processor, training", "processor, all", "GB moved", "loss", "held-out loss"),
     )
     first = numbers[0]
@@ -142,9 +141,8 @@ def main() -> None:
     words = found[first][0]["record"]["corpus"]["raw_tokens"]
     body = (
         f"{words:,} words × {given.epochs} epochs, {given.model}, {given.size} dimensions; median of "
-        f"{given.times}; load of the machine when a run began: {begun}. Seconds; *waiting* "
-        "is part of training, the mean idle time of a node; the processor's time is that of the busiest "
-        "node.\n\n"
+        f"{given.times}; load of the machine when a run began: {begun}. Seconds; "
+        "the processor's time is that of the busiest node.\n\n"
         f"**{ratios}.**\n\n" + study.table(columns, rows)
     )
     print(body)

@@ -54,6 +54,9 @@ class Machines:
         """Start nodes until there are n, and wait until Ray knows that dead nodes are dead."""
         import ray
 
+        alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+        for node in set(self.nodes) - alive:  # a test may have ended a process without which it cannot live
+            self.kill(node)
         while len(self.nodes) > n:
             self.cluster.remove_node(self.nodes.popitem()[1], allow_graceful=True)
         while len(self.nodes) < n:

@@ -1,126 +1,42 @@
-"""Nodes, actors, drivers die at any moment: segments count once, replicas are equal, no process is left."""
+"""Processes, nodes, Ray and the driver die at any moment: the model has the bits of an undisturbed run."""
 
 from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wordvec_ca.cluster import ClusterOptions, FinishedRun, resume_on_cluster, rounds, run, train_on_cluster
+from wordvec_ca.cluster import ClusterOptions, FinishedRun, resume_on_cluster, rounds, train_on_cluster
 from wordvec_ca.cluster.driver import Driver
-from wordvec_ca.cluster.members import Member, Members
-from wordvec_ca.cluster.shard_placement import ShardPlacement
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import EmbeddingModel, TrainConfig
 
 psutil = pytest.importorskip("psutil")
 pytestmark = pytest.mark.slow
 
-MARK = "STRESS_TEST_OF"
-"""Environment variable that these processes inherit and those of other clusters do not have. It does not
-begin with ``CAWV_``, because commands warn of such variables if they are not options."""
-
-os.environ[MARK] = str(os.getpid())
-
-
-def actors() -> list[int]:
-    """Return the processes that work for a run, including those whose raylet has already died."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        words = process.info["cmdline"] or [""]
-        if not words[0].startswith("ray::NodeActor") or process.info["status"] == psutil.STATUS_ZOMBIE:
-            continue
-        try:
-            if process.environ().get(MARK) == str(os.getpid()):
-                found.append(process.pid)
-        except psutil.NoSuchProcess:
-            pass
-    return found
-
-
 CONFIG = TrainConfig(vector_size=16, epochs=2, min_count=1, alpha=0.1, workers=1)
+TOKENS = 9 * 700 * 15
 
 
-class Watched(Driver):
-    """A driver that compares the replicas when the model is saved."""
-
-    latest: Watched
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        type(self).latest = self
-        self.digests: set[str] = set()
-
-    def _fetch(self, *args: Any) -> bool:
-        living = [m for m in self.members.living if m.version == self.state.version]
-        self.digests = set(self.members.results({m: m.actor.digest.remote() for m in living}).values())
-        return super()._fetch(*args)
-
-
-class Deaths:
-    """Does something to the run at the n-th look at the nodes in a phase."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, phase: str, nth: int, act: Any) -> None:
-        self.done = False
-        self._left, self._phase, self._act = nth, phase, act
-        ask, attempt, collect = Members.ask, rounds.Rounds._attempt, ShardPlacement.collect
-        one_round = rounds.Rounds.round
-
-        def asked(members: Members, **options: Any) -> None:
-            self._look(members, Watched.latest.phase)
-            ask(members, **options)
-
-        def attempted(these: rounds.Rounds, *args: Any) -> bool:
-            self._look(these.members, "merging")
-            before, Watched.latest.phase = Watched.latest.phase, "reducing"
-            try:
-                return attempt(these, *args)
-            finally:
-                Watched.latest.phase = before
-
-        def collected(placement: ShardPlacement, **options: Any) -> None:
-            if Watched.latest.phase == "encoding":
-                self._look(placement._members, "encoding")
-            collect(placement, **options)
-
-        def rounded(these: rounds.Rounds, *args: Any) -> None:
-            self._look(these.members, "round")
-            one_round(these, *args)
-
-        monkeypatch.setattr(rounds.Rounds, "round", rounded)
-        monkeypatch.setattr(Members, "ask", asked)
-        monkeypatch.setattr(rounds.Rounds, "_attempt", attempted)
-        monkeypatch.setattr(ShardPlacement, "collect", collected)
-
-    def _look(self, members: Members, phase: str) -> None:
-        if phase != self._phase or self.done:
-            return
-        self._left -= 1
-        if self._left <= 0:
-            self.done = True
-            self._act(members)
-
-
-@pytest.fixture(autouse=True)
-def watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "Driver", Watched)
-
-
-def pid_of(members: Members, member: Member) -> int:
-    return int(members.ray.get(member.actor.status.remote(), timeout=30)["pid"])
+def sha(directory: str | Path) -> str:
+    """Return the SHA-256 of the words and the parameters of a model."""
+    found = hashlib.sha256()
+    for path in sorted([*Path(directory).glob("*.npy"), Path(directory) / "vocab.tsv"]):
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def train(text: Any, tmp_path: Path, **options: Any) -> tuple[FinishedRun, list[str]]:
@@ -137,138 +53,185 @@ def train(text: Any, tmp_path: Path, **options: Any) -> tuple[FinishedRun, list[
     return finished, notices
 
 
-def check(finished: FinishedRun, n_tokens: int = 9 * 700 * 15) -> EmbeddingModel:
-    """Check that all text was merged once, the replicas are equal, the model is good, and nothing is left."""
-    driver = Watched.latest
-    assert driver.state.totals.tallies["words"] == CONFIG.epochs * n_tokens
+def check(finished: FinishedRun) -> EmbeddingModel:
+    """Check that all text was trained, the model is good, and nothing is left."""
     assert finished.record["trained_fraction"] == 1.0
-    assert len(driver.digests) == 1
-    if driver.state.sessions == 1:
-        merged = defaultdict(list)
-        for epoch, (shard, begin, end) in driver.rounds.entered:
-            merged[epoch, shard].append((begin, end))
-        for (_, shard), stretches in merged.items():
-            ends = [0] + [end for _, end in stretches]
-            assert [begin for begin, _ in stretches] == ends[:-1]
-            assert ends[-1] == driver.state.ledger.tokens[shard]
-        assert len(merged) == CONFIG.epochs * sum(n > 0 for n in driver.state.ledger.tokens)
+    assert finished.record["corpus"]["raw_tokens"] == TOKENS
     model = finished.load()
-    assert model.vocab.raw_tokens == n_tokens
     rows = model.vectors.vectors / np.linalg.norm(model.vectors.vectors, axis=1, keepdims=True)
     topics = np.array([word.partition("w")[0] for word in model.vocab.words])
-    first = np.arange(200)
-    nearest = (rows[first] @ rows.T).argsort(axis=1)[:, -2]
-    assert (topics[nearest] == topics[first]).mean() > 0.8
+    nearest = (rows[:200] @ rows.T).argsort(axis=1)[:, -2]
+    assert (topics[nearest] == topics[:200]).mean() > 0.8
     folder = Path(finished.directory)
     assert not list(folder.parent.glob("*.run"))
     assert not list(folder.parent.glob(".*"))
-    assert not glob.glob(os.path.join(tempfile.gettempdir(), f"cawv-{driver.request.run}*"))
-    for _ in range(100):
-        if not actors():
-            break
-        time.sleep(0.1)
-    assert not actors()
+    assert not glob.glob(os.path.join(tempfile.gettempdir(), f"cawv-{finished.record['run']}*"))
     return model
 
 
-def test_undisturbed_it_is_reproducible_and_as_good_as_one_machine(
-    machines, text, tmp_path, monkeypatch
-) -> None:
+@pytest.fixture(scope="module")
+def undisturbed(machines: Any, text: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The SHA-256 of three replicas on three nodes, where nothing happens."""
     machines.have(3)
-    first = check(train(text, tmp_path / "a")[0])
-    monkeypatch.setattr(rounds, "LARGE", 0)  # the second run merges rows in two portions
-    second = check(train(text, tmp_path / "b")[0])
-    assert np.array_equal(first.inputs, second.inputs)
-    assert np.array_equal(first.outputs, second.outputs)
-    record = json.loads((tmp_path / "a" / "model" / "config.json").read_text())["cluster"]
+    folder = tmp_path_factory.mktemp("undisturbed")
+    finished, _ = train(text, folder)
+    model, record = check(finished), finished.record["cluster"]
     assert len(record["nodes"]) == 3
+    assert sum(node["words"] for node in record["nodes"]) == CONFIG.epochs * TOKENS
     assert record["merges"] == 20
-    whole = 20 * 2 * 2 * sum(array.shape[0] * (array.shape[1] + 2) for array in first.learnt.values())
-    assert 0.5 * whole < record["bytes_moved"] <= whole  # a byte for each number, two for the scale of a row
-    assert {"counting", "encoding", "training", "merging", "saving"} >= set(record["seconds"])
-    header, *lines = (tmp_path / "a" / "model" / "history.tsv").read_text().splitlines()
-    assert header.endswith("\twords_by_node")
-    words = [int(each.split(":")[1]) for each in lines[-1].split("\t")[-1].split()]
-    assert sum(words) == first.record["cluster"]["nodes"][0]["words"] + words[1] + words[2]
+    first = 2 * sum(4 * array.size for array in model.learnt.values())  # two nodes fetch version 0
+    # a byte for each number, two for the scale of a row; twice, to two of three nodes
+    whole = 20 * 2 * 2 * sum(array.shape[0] * (array.shape[1] + 2) for array in model.learnt.values())
+    assert 0.5 * whole < record["bytes_moved"] - first <= whole
+    return sha(finished.directory)
 
 
-@pytest.mark.parametrize("phase", ["counting", "encoding", "training", "reducing", "saving"])
-def test_a_node_dies(machines, text, tmp_path, monkeypatch, phase) -> None:
-    machines.have(3)
-
-    def kill(members: Members) -> None:
-        pid = pid_of(members, members.living[1])
-        machines.kill(members.living[1].node)
-        with contextlib.suppress(ProcessLookupError):  # an actor may live a little longer than its node
-            os.kill(pid, signal.SIGKILL)
-
-    deaths = Deaths(monkeypatch, phase, 1 if phase in ("encoding", "saving") else 3, kill)
-    finished, notices = train(text, tmp_path)
-    assert deaths.done
-    check(finished)
-    if phase in ("counting", "encoding", "training", "reducing"):
-        assert any("is lost" in notice for notice in notices), notices
-
-
-@pytest.mark.parametrize("phase", ["training", "reducing"])
-def test_an_actor_dies_and_its_node_gets_another(machines, text, tmp_path, monkeypatch, phase) -> None:
-    machines.have(3)
-
-    def kill(members: Members) -> None:
-        os.kill(pid_of(members, members.living[0]), signal.SIGKILL)
-
-    Deaths(monkeypatch, phase, 4, kill)
-    finished, notices = train(text, tmp_path)
-    check(finished)
-    assert sum("is lost" in notice for notice in notices) == 1
-    assert len(finished.record["cluster"]["nodes"]) == 4
-
-
-def kill_all(members: Members) -> None:
-    for member in members.living:
-        os.kill(pid_of(members, member), signal.SIGKILL)
-
-
-def test_all_nodes_die_and_the_run_goes_back_to_its_checkpoint(machines, text, tmp_path, monkeypatch) -> None:
-    machines.have(2)
-    Deaths(monkeypatch, "training", 25, kill_all)
-    finished, notices = train(text, tmp_path, nodes=2, checkpoint_every="20k")
-    check(finished)
-    assert any("from the checkpoint" in notice for notice in notices), notices
-
-
-def test_all_nodes_die_while_the_model_is_saved_and_it_is_trained_again(
-    machines, text, tmp_path, monkeypatch
+def test_the_bits_do_not_depend_on_slices_and_nodes(
+    machines: Any, text: Path, tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machines.have(2)
-    deaths = Deaths(monkeypatch, "saving", 1, kill_all)
-    finished, notices = train(text, tmp_path, nodes=2)
-    assert deaths.done
+    """One node, then three, then two, with other slices of the parameters."""
+    machines.have(1)
+    monkeypatch.setattr(rounds, "LARGE", 0)
+    one_round = rounds.Rounds.round
+    at_work = set()
+
+    def changing(these: rounds.Rounds) -> bool:
+        if these.state.version in (3, 9):
+            machines.have(3 if these.state.version == 3 else 2)
+            limit = time.monotonic() + 60
+            while len(these.engine.nodes()) != len(machines.nodes) and time.monotonic() < limit:
+                time.sleep(0.1)
+        at_work.add(len(these.engine.nodes()))
+        return one_round(these)
+
+    monkeypatch.setattr(rounds.Rounds, "round", changing)
+    finished, _ = train(text, tmp_path, patience=5)
     check(finished)
-    assert any("the run starts again" in notice for notice in notices), notices
+    assert at_work == {1, 2, 3}
+    assert sha(finished.directory) == undisturbed
 
 
-def test_all_nodes_die_while_the_held_out_loss_is_measured(machines, text, tmp_path, monkeypatch) -> None:
-    machines.have(2)
-    held_out = Driver._held_out_loss
+def workers(node: Any) -> list[Any]:
+    """Return the processes of a node that run tasks; its agents share the fate of its raylet."""
+    raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
+    return [p for p in raylet.children() if p.name().startswith("ray::") and "Agent" not in p.cmdline()[0]]
 
-    def measured(driver: Driver) -> float:
-        if driver.state.sessions == 1 and not driver.members.deaths:
-            kill_all(driver.members)
-            time.sleep(1)
-        return held_out(driver)
 
-    monkeypatch.setattr(Driver, "_held_out_loss", measured)
-    valid = tmp_path / "valid.txt"
-    valid.write_text((text / "part-0.txt").read_text()[:5000])
-    finished, notices = train(text, tmp_path, nodes=2, valid=valid)
+def command(machines: Any, text: Path, model: Path, *more: str) -> list[str]:
+    found = [sys.executable, "-m", "wordvec_ca", "train", str(text), "-o", str(model), *more]
+    found += ["--cluster", machines.cluster.address, "--nodes", "3", "--workers", "1", "-d", "16"]
+    return [*found, "--epochs", "12", "--min-count", "1", "--alpha", "0.1", "--progress", "none"]
+
+
+def test_forty_kills_at_random_moments(machines: Any, text: Path, tmp_path: Path) -> None:
+    """A process of Ray, a raylet, a node with all its processes, or the driver, in seven runs."""
+    machines.have(3)
+    subprocess.run(command(machines, text, tmp_path / "m"), check=True)
+    expected, draw = sha(tmp_path / "m"), random.Random(7)
+    kills: list[str] = []
+    for number in range(30):
+        if len(kills) >= 40:
+            break
+        model = tmp_path / f"m{number}"
+        run = subprocess.Popen(command(machines, text, model, "--checkpoint-every", "2s"))
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.wait(draw.uniform(0.5, 6.0))
+            if run.returncode is not None:
+                if run.returncode == 0:
+                    break
+                assert run.returncode == -signal.SIGKILL, kills
+                run = subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-m",
+                        "wordvec_ca",
+                        "train",
+                        "--resume",
+                        str(model),
+                        "--progress",
+                        "none",
+                    ]
+                    if (model.parent / f"{model.name}.run" / "run.json").exists()
+                    else command(machines, text, model, "--checkpoint-every", "2s")
+                )
+                continue
+            if len(kills) >= 40:
+                continue
+            kind = draw.choice(["worker", "raylet", "node", "driver"])
+            kills.append(kind)
+            if kind == "driver":
+                run.kill()
+                continue
+            key = draw.choice(sorted(machines.nodes))
+            raylet = psutil.Process(machines.nodes[key].all_processes["raylet"][0].process.pid)
+            below = raylet.children(recursive=True)
+            if kind == "worker":
+                found = workers(machines.nodes[key])
+                victims = [draw.choice(found)] if found else []
+            else:
+                victims = [raylet, *(below if kind == "node" else [])]
+            for process in victims:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            if kind != "worker":
+                machines.kill(key)
+                machines.add()
+        assert sha(model) == expected, kills
+    assert len(kills) >= 40
+    assert not list(tmp_path.glob("*.run"))
+
+
+@pytest.mark.parametrize("every", ["20k", "never"])
+def test_all_nodes_die_and_the_run_goes_back(
+    machines: Any, text: Path, tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch, every: str
+) -> None:
+    machines.have(3)
+    one_round, killed = rounds.Rounds.round, list[str]()
+
+    def dying(these: rounds.Rounds) -> bool:
+        if these.state.version == 12 and not killed:
+            killed.extend(machines.nodes)
+            for key in killed:
+                machines.kill(key)
+            machines.have(3)
+        return one_round(these)
+
+    monkeypatch.setattr(rounds.Rounds, "round", dying)
+    finished, notices = train(text, tmp_path, checkpoint_every=every)
     check(finished)
-    assert len(finished.record["valid_loss_by_epoch"]) == CONFIG.epochs
-    assert any("the run starts again" in notice for notice in notices), notices
+    assert sha(finished.directory) == undisturbed
+    assert any("every copy of the parameters is lost" in notice for notice in notices), notices
+    assert any("from the checkpoint" in notice for notice in notices) == (every != "never")
+
+
+def test_a_process_that_answers_nothing_is_given_up(
+    machines: Any, text: Path, tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.have(3)
+    one_round, frozen = rounds.Rounds.round, list[Any]()
+
+    def freezing(these: rounds.Rounds) -> bool:
+        if these.state.version == 4 and not frozen:
+            frozen.extend(workers(next(iter(machines.nodes.values()))))
+            for process in frozen:
+                process.suspend()
+        return one_round(these)
+
+    monkeypatch.setattr(rounds.Rounds, "round", freezing)
+    try:
+        finished, notices = train(text, tmp_path, patience=5)
+    finally:
+        for process in frozen:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+    check(finished)
+    assert sha(finished.directory) == undisturbed
+    assert any("has not answered" in notice for notice in notices), notices
 
 
 def test_the_driver_dies_and_is_resumed_with_its_text_and_checkpoints_on_s3(
-    machines, text, tmp_path, s3
+    machines: Any, text: Path, tmp_path: Path, s3: str | None
 ) -> None:
     if s3 is None:
         pytest.skip("moto and s3fs are not installed")
@@ -279,11 +242,11 @@ def test_the_driver_dies_and_is_resumed_with_its_text_and_checkpoints_on_s3(
     system.invalidate_cache()
     system.put(f"{text}/", f"{s3}/text/", recursive=True)
     model = tmp_path / "model"
-    command = [sys.executable, "-m", "wordvec_ca", "train", f"{s3}/text/part-*.txt", "-o", str(model)]
-    command += ["--cluster", machines.cluster.address, "--nodes", "2", "--workers", "1", "-d", "16"]
-    command += ["--epochs", "2", "--min-count", "1", "--alpha", "0.1", "--checkpoint-every", "20k"]
-    command += ["--checkpoint-dir", f"{s3}/run", "--progress", "none"]
-    process = subprocess.Popen(command)
+    words = [sys.executable, "-m", "wordvec_ca", "train", f"{s3}/text/part-*.txt", "-o", str(model)]
+    words += ["--cluster", machines.cluster.address, "--nodes", "2", "--workers", "1", "-d", "16"]
+    words += ["--epochs", "2", "--min-count", "1", "--alpha", "0.1", "--checkpoint-every", "20k"]
+    words += ["--checkpoint-dir", f"{s3}/run", "--progress", "none"]
+    process = subprocess.Popen(words)
     for _ in range(600):
         system.invalidate_cache()
         if system.exists(f"{s3}/run") and any(
@@ -313,194 +276,107 @@ main()
 
 
 @pytest.mark.parametrize("at", ["driver.Driver._fetch", "request.ClusterRequest.clear"])
-def test_the_driver_dies_while_it_saves_and_is_resumed(machines, text, tmp_path, at) -> None:
-    machines.have(2)
+def test_the_driver_dies_while_it_saves_and_is_resumed(
+    machines: Any, text: Path, tmp_path: Path, at: str
+) -> None:
+    machines.have(3)
     model = tmp_path / "model"
-    command = [sys.executable, "-c", KILLED.format(at), "train", str(text), "-o", str(model)]
-    command += ["--cluster", machines.cluster.address, "--nodes", "2", "--workers", "1", "-d", "16"]
-    command += ["--epochs", "2", "--min-count", "1", "--alpha", "0.1", "--progress", "none"]
-    assert subprocess.run(command).returncode == -signal.SIGKILL
-    assert (tmp_path / "model.run" / "lease.json").exists()
+    words = [sys.executable, "-c", KILLED.format(at), *command(machines, text, model)[3:]]
+    assert subprocess.run(words).returncode == -signal.SIGKILL
+    assert (tmp_path / "model.run" / "lock.json").exists()
     saved = model.exists()
     assert saved == (at == "request.ClusterRequest.clear")
     if saved:  # then nothing is trained again
         before = (model / "config.json").read_bytes()
         finished = resume_on_cluster(model, notice=pytest.fail)
         assert (model / "config.json").read_bytes() == before
-        assert finished.record["trained_fraction"] == 1.0
         assert finished.load().vocab == finished.vocab
-        assert not glob.glob(os.path.join(tempfile.gettempdir(), f"cawv-{finished.record['run']}*"))
         assert [path.name for path in tmp_path.iterdir()] == ["model"]
     else:
         finished = resume_on_cluster(model, notice=lambda text: None)
         assert finished.record["sessions"] == 2
-        assert Watched.latest.rounds.entered == []
+        assert finished.record["cluster"]["nodes"][0]["words"] == 0
         check(finished)
 
 
-def test_a_checkpoint_with_damaged_parameters_is_passed_over(machines, text, tmp_path, monkeypatch) -> None:
-    machines.have(2)
-    fetch = Driver._fetch
+def test_a_checkpoint_with_damaged_parameters_is_passed_over(
+    machines: Any, text: Path, tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.have(3)
     monkeypatch.setattr(Driver, "_fetch", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        train(text, tmp_path, nodes=2, checkpoint_every="20k")
-    monkeypatch.setattr(Driver, "_fetch", fetch)
+        train(text, tmp_path, checkpoint_every="20k")
+    monkeypatch.undo()
     newest = max((tmp_path / "model.run").glob("*.checkpoint"))
     content = bytearray(newest.read_bytes())
     content[len(content) // 2] ^= 1
     newest.write_bytes(content)
     with pytest.warns(UserWarning, match="Bad CRC-32 .*; the one before it is used"):
-        check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
+        finished = resume_on_cluster(tmp_path / "model", notice=lambda text: None)
+    check(finished)
+    assert sha(finished.directory) == undisturbed
 
 
-def test_a_run_that_saved_no_checkpoint_replaces_its_own_model(machines, text, tmp_path) -> None:
-    machines.have(2)
-    finished, _ = train(text, tmp_path, nodes=2, callbacks=[lambda progress: True])
+def test_a_run_that_was_stopped_goes_on_to_the_same_bits(
+    machines: Any, text: Path, tmp_path: Path, undisturbed: str
+) -> None:
+    machines.have(3)
+    finished, _ = train(text, tmp_path, callbacks=[lambda progress: True])
     assert finished.record["interrupted"]
-    check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
+    assert 0 < finished.record["trained_fraction"] < 1
+    finished = resume_on_cluster(tmp_path / "model", notice=lambda text: None)
+    check(finished)
+    assert sha(finished.directory) == undisturbed
 
 
-def test_the_disk_of_a_node_fails(machines, text, tmp_path) -> None:
+def test_the_disk_of_every_node_fails(machines: Any, text: Path, tmp_path: Path) -> None:
     machines.have(2)
-    with pytest.raises(DataError, match=r"^node \d .*missing': No such file or directory$"):
-        train(text, tmp_path, nodes=2, cache_dir=tmp_path / "missing")
+    with pytest.raises(DataError, match=r"node \d .*missing/.*: No such file or directory"):
+        train(text, tmp_path, nodes=2, cache_dir=tmp_path / "missing", patience=5)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_ctrl_c_while_nodes_encode_ends_the_run_at_once(machines, text, tmp_path, monkeypatch) -> None:
-    machines.have(2)
-    Deaths(monkeypatch, "encoding", 1, lambda members: os.kill(os.getpid(), signal.SIGINT))
-    with (
-        pytest.raises(KeyboardInterrupt),
-        pytest.warns(UserWarning, match="cawv train --resume .* continues"),
-    ):
-        train(text, tmp_path, nodes=2)
-    assert [path.name for path in tmp_path.iterdir()] == ["model.run"]
-    limit = time.monotonic() + 30
-    while actors() and time.monotonic() < limit:  # Ray ends them with a delay
-        time.sleep(0.1)
-    assert not actors()
-    check(resume_on_cluster(tmp_path / "model", notice=lambda text: None))
-
-
-def test_a_node_comes_later_and_takes_its_part(machines, text, tmp_path, monkeypatch) -> None:
-    machines.have(1)
-    one_round = rounds.Rounds.round
-
-    def waiting(these: rounds.Rounds, *args: Any) -> None:
-        if these.state.totals.merges == 0 and these.state.version == 2:
-            machines.add()
-        if these.state.version > 2 and not these.state.totals.merges:
-            time.sleep(1)  # meanwhile the other driver starts
-        one_round(these, *args)
-
-    monkeypatch.setattr(rounds.Rounds, "round", waiting)
-    finished, _ = train(text, tmp_path, nodes=2, patience=15, merging={"merges_per_epoch": 30})
-    check(finished)
-    nodes = finished.record["cluster"]["nodes"]
-    assert len(nodes) == 2
-    assert nodes[1]["words"] > 0
-
-
-def test_a_slow_node_is_named_and_not_waited_for(machines, text, tmp_path, monkeypatch) -> None:
-    machines.have(3)
-    monkeypatch.setattr(rounds, "SLOW_SECONDS", 0.5)
-
-    def freeze(members: Members) -> None:
-        pid = pid_of(members, members.living[2])
-        os.kill(pid, signal.SIGSTOP)
-        threading.Timer(3, os.kill, (pid, signal.SIGCONT)).start()
-
-    Deaths(monkeypatch, "round", 4, freeze)
-    finished, notices = train(text, tmp_path)
-    check(finished)
-    assert any("node 3" in notice and "is slow" in notice for notice in notices), notices
-    assert not finished.record["cluster"]["lost"]
-
-
-@pytest.mark.parametrize("phase", ["counting", "encoding", "round", "merging", "reducing", "saving"])
-def test_a_node_that_answers_nothing_is_given_up(machines, text, tmp_path, monkeypatch, phase) -> None:
-    machines.have(3)
-    frozen = []
-
-    def freeze(members: Members) -> None:
-        frozen.append(pid_of(members, members.living[2]))
-        os.kill(frozen[0], signal.SIGSTOP)
-
-    Deaths(monkeypatch, phase, {"round": 4, "merging": 4, "reducing": 4}.get(phase, 1), freeze)
-    try:
-        finished, notices = train(text, tmp_path, patience=12)
-    finally:
-        with contextlib.suppress(ProcessLookupError):  # if Ray has already killed it
-            os.kill(frozen[0], signal.SIGKILL)
-    check(finished)
-    lost = [notice for notice in notices if "is lost" in notice]  # nodes that only wait for it do answer
-    assert len(lost) == 1, notices
-    assert "node 3" in lost[0]
-    assert "not answered" in lost[0]
 
 
 STRANGE = (
     "import sys, types; sys.modules['wordvec_ca._version'] = types.SimpleNamespace(__version__='0.0.1')",
-    "import os; known = os.sysconf\nos.sysconf = lambda name: 3 if name == 'SC_PHYS_PAGES' else known(name)",
     "import builtins; known = builtins.open\n"
     "def missing(name, *args, **options):\n"
     "    if 'part-' in str(name): raise FileNotFoundError(2, 'No such file or directory', name)\n"
     "    return known(name, *args, **options)\n"
     "builtins.open = missing",
-    "import time; known = time.time; time.time = lambda: known() + 3600",
 )
-"""Modules that give a node another version, only three pages of memory, no text, or a clock that is an hour
-ahead."""
+"""Modules that give a node another version, or no text."""
 
 
 def test_nodes_that_do_not_fit_are_left_out_and_the_run_goes_on(
-    machines, text, tmp_path, monkeypatch
+    machines: Any, text: Path, tmp_path: Path, undisturbed: str
 ) -> None:
     machines.have(3)
-    folders = []
     for i, module in enumerate(STRANGE):
-        folders.append(tmp_path / f"strange-{i}")
-        folders[-1].mkdir()
-        (folders[-1] / "sitecustomize.py").write_text(module)
-    one_round = rounds.Rounds.round
-    joined = []
-
-    def slowly(these: rounds.Rounds, *args: Any) -> None:
-        if these.state.version == 2 and not joined:
-            joined.append(True)
-            for folder in folders:
-                machines.add(folder)
-        one_round(these, *args)
-        limit = time.monotonic() + 60
-        while these.state.version == 5 and len(these.members.left_out) < 4 and time.monotonic() < limit:
-            these.ready()
-            time.sleep(0.1)
-
-    monkeypatch.setattr(rounds.Rounds, "round", slowly)
+        (tmp_path / f"strange-{i}").mkdir()
+        (tmp_path / f"strange-{i}" / "sitecustomize.py").write_text(module)
+        machines.add(tmp_path / f"strange-{i}")
     try:
-        finished, notices = train(text, tmp_path, nodes=8, patience=15)
+        finished, notices = train(text, tmp_path / "out", patience=15)
     finally:
         machines.have(0)
-    driver = Watched.latest
-    assert driver.state.totals.tallies["words"] == CONFIG.epochs * 9 * 700 * 15
-    assert len(driver.digests) == 1
+    assert sha(finished.directory) == undisturbed
     told = sorted(notice.partition(") is left out: ")[2] for notice in notices if "left out" in notice)
-    assert len(told) == 4, notices
-    starts = "it cannot read the text", "it has version 0.0.1", "its clock", "the parameters of"
-    assert all(reason.startswith(start) for reason, start in zip(told, starts, strict=True)), told
-    assert len(finished.record["cluster"]["left_out"]) == 4
+    assert len(told) == 2, notices
+    assert "No such file" in told[0]
+    assert "it has version 0.0.1" in told[1]
 
 
-@pytest.mark.parametrize("name", ["raylet", "gcs_server"])
+@pytest.mark.parametrize(
+    ("name", "how"), [("gcs_server", "KILL"), ("gcs_server", "STOP"), ("raylet", "STOP")]
+)
 def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(
-    tmp_path: Path, text: Path, name: str
+    tmp_path: Path, text: Path, name: str, how: str
 ) -> None:
     """Then calls of Ray wait forever in compiled code, where Ctrl-C does not reach them."""
     # The run is a process of its own, so the test does not use the fixture that skips without Ray.
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'wordvec-ca[cluster]'")
     cawv = [sys.executable, "-m", "wordvec_ca", "train", "--progress", "none"]
-    options = ["--cluster", "local", "--nodes", "2", "--workers", "1", "--checkpoint-every", "20k"]
+    options = ["--cluster", "local", "--nodes", "2", "--workers", "1", "--checkpoint-every", "1s"]
     options += ["--vector-size", "32", "--epochs", "30", "--min-count", "1", "-o", str(tmp_path / "model")]
     said = tmp_path / "said"
     with said.open("wb") as file:
@@ -511,10 +387,12 @@ def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(
     stopped = [process for process in of_ray if process.name() == name]
     assert stopped, said.read_text()
     for process in stopped:
-        process.send_signal(signal.SIGSTOP)
-    assert run.wait(900) == 1, said.read_text()  # ending takes about a minute on a quiet machine
+        process.send_signal(getattr(signal, f"SIG{how}"))
+    began = time.monotonic()
+    assert run.wait(300) == 1, said.read_text()
+    assert time.monotonic() - began < 120, "about a minute, on a quiet machine"
+    assert not psutil.wait_procs(of_ray, 60)[1]
     assert "Error: Ray " in said.read_text()
     assert "--resume" in said.read_text()
-    assert not psutil.wait_procs(of_ray, 300)[1]  # its agents notice late that their raylet is gone
     subprocess.run([*cawv, "--resume", str(tmp_path / "model")], check=True)
-    assert (tmp_path / "model" / "config.json").exists()
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["trained_fraction"] == 1.0

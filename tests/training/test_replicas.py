@@ -111,21 +111,22 @@ def test_merges_stand_at_equal_distances_and_at_the_end_of_an_epoch() -> None:
 def test_deltas_and_merges_of_a_replica() -> None:
     tokens = text()
     replica = Replica(model_of(tokens), len(tokens))
-    replica.mark()
+    base = replica.parameters["inputs"].copy()
     counted = replica.train(tokens, [TokenRange(0, 2_200, 0, (1, 0, 0))])
     assert counted["words"] == 2_000
     assert np.isfinite(counted["loss"] / counted["examples"])
     rows = slice(10, 30)
-    before, now = replica.base["inputs"][rows].copy(), replica.parameters["inputs"][rows].copy()
-    delta = replica.delta("inputs", rows)
+    before, now = base[rows], replica.parameters["inputs"][rows]
+    delta = Delta.of(now, before)
     largest = np.abs(now - before).max(axis=1, keepdims=True)
     assert largest.max() > 0
     assert (np.abs(decoded(*delta) - (now - before)) <= largest / 250).all()
     half = Delta.total([delta], np.full(20, 0.5, np.float32), now.shape[1])
-    replica.apply("inputs", rows, half)
-    assert np.array_equal(replica.parameters["inputs"][rows], before + decoded(*half))
+    merged = before.copy()
+    half.add_to(merged)
+    assert np.array_equal(merged, before + decoded(*half))
     assert (np.abs(decoded(*half) - decoded(*delta) / 2) <= largest / 500).all()
-    assert replica.delta("inputs", rows).codes.size == 0
+    assert Delta.of(now, now).codes.size == 0
 
 
 # ---- between nodes ----------------------------------------------------------------------------------------
@@ -228,12 +229,10 @@ def merge_by_messages(replicas: Replicas, position: int) -> None:
     first, tokens = replicas.all[0], (position - replicas.merged_at) / len(replicas)
     alpha = replicas.plan.rate * first.schedule.alpha((position + replicas.merged_at) // 2)
     for name, base in first.base.items():
-        for other in replicas.all[1:]:
-            other.base = first.base
         factors = replicas.plan.factors(replicas._touches, name, tokens, alpha)
-        merged = Delta.total([one.delta(name) for one in replicas.all], factors, base.shape[1])
-        first.apply(name, slice(None), merged)
-        for other in replicas.all[1:]:
+        deltas = [Delta.of(one.parameters[name], base) for one in replicas.all]
+        Delta.total(deltas, factors, base.shape[1]).add_to(base)
+        for other in replicas.all:
             other.parameters[name][:] = base
     replicas.merged_at = position
 

@@ -227,7 +227,6 @@ def _resume_on_cluster(run: RunOptions) -> None:
         model = resume_on_cluster(
             run.resume,
             cluster=run.cluster,
-            nodes=run.nodes if "nodes" in typed else None,
             output=run.output,
             overwrite=run.overwrite,
             callbacks=callbacks,

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import re
+import secrets
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
-from wordvec_ca.cluster.silence import RaySilence
+from wordvec_ca.cluster.watcher import Watcher
 from wordvec_ca.errors import DataError, Option, OptionError, install_extra
 from wordvec_ca.machine import machine_memory, usable_cpus
 
 LOCAL_STORE = 256 << 20
 """Smallest size in bytes of the object store of a node on this machine."""
+
+
+ENDING, FAILED = 30.0, 15.0
+"""Seconds within which Ray must end: for each node, and in all if the run has failed. After that the process
+ends, and with it what runs on this machine (see ``watcher``)."""
+
+MARK = "WORDVEC_CA_NODES"
+"""Variable of the environment by which the processes of nodes on this machine are known."""
 
 
 def check_cluster_address(cluster: str) -> None:
@@ -33,7 +42,7 @@ def check_cluster_address(cluster: str) -> None:
 
 @contextmanager
 def connected(
-    cluster: str, nodes: int, threads: int | None = None, silence: RaySilence | None = None
+    cluster: str, nodes: int, threads: int | None = None, watcher: Watcher | None = None
 ) -> Iterator[Any]:
     """Connect to a cluster for the duration of the block; yields the module ``ray``."""
     check_cluster_address(cluster)
@@ -45,16 +54,18 @@ def connected(
     if ray.is_initialized():  # by a program that uses Ray for more than this
         yield ray
         return
-    local = None
+    limit = ENDING * nodes
+    local: Any = None
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "namespace": "cawv"}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Ray's to those who run Ray
             try:
                 if cluster == "local":
-                    local = _local(nodes, threads)
-                    if silence is not None:
-                        silence.clear = partial(_kill, local)
+                    mark = secrets.token_hex(8)
+                    if watcher is not None:
+                        watcher.kill(f"{MARK}={mark}")
+                    local = _local(nodes, threads, mark)
                     ray.init(address=local.address, **quiet)
                 else:
                     ray.init(address=cluster, **quiet)
@@ -70,29 +81,26 @@ def connected(
                     "one of its nodes?"
                 ) from error
         yield ray
+    except BaseException:
+        limit = FAILED  # perhaps since Ray does not answer: then it does not end either
+        raise
     finally:
-        ray.shutdown()
-        if local is not None:
-            for node in list(local.worker_nodes):  # each takes seconds
-                local.remove_node(node)
-                if silence is not None:
-                    silence.beat()
-            local.shutdown()
+        with open(os.devnull, "w") as nowhere:
+            faulthandler.dump_traceback_later(limit, exit=True, file=nowhere)
+            ray.shutdown()
+            if local is not None:
+                local.shutdown()
+            faulthandler.cancel_dump_traceback_later()
 
 
-def _kill(local: Any) -> None:
-    """Kill the processes of nodes on this machine at once, suspended ones too."""
-    for node in local.list_all_nodes():
-        node.kill_all_processes(check_alive=False, allow_graceful=False)
-
-
-def _local(nodes: int, threads: int | None) -> Any:
+def _local(nodes: int, threads: int | None, mark: str) -> Any:
     """Start nodes on this machine, each with processes and an object store of its own."""
     from ray.cluster_utils import Cluster
 
+    os.environ[MARK] = mark  # raylets pass it on to their agents and workers, which may outlive them
     os.environ.setdefault("RAY_worker_niceness", "0")  # by default all else on this machine comes first
     memory = machine_memory()
-    store = LOCAL_STORE if memory == float("inf") else max(LOCAL_STORE, int(0.1 * memory / nodes))
+    store = LOCAL_STORE if memory == float("inf") else max(LOCAL_STORE, int(0.3 * memory / nodes))
     given: dict[str, Any] = {
         "num_cpus": threads or max(1, usable_cpus() // nodes),
         "object_store_memory": store,
@@ -104,4 +112,6 @@ def _local(nodes: int, threads: int | None) -> Any:
     except BaseException:
         cluster.shutdown()
         raise
+    finally:
+        del os.environ[MARK]
     return cluster

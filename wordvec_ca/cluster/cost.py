@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
 
+from wordvec_ca.cluster import tasks
 from wordvec_ca.cluster.connection import connected
-from wordvec_ca.cluster.counting import Counting
-from wordvec_ca.cluster.fitness import Requirements
-from wordvec_ca.cluster.members import Members
+from wordvec_ca.cluster.engine import Engine, Requirements
 from wordvec_ca.cluster.options import ClusterOptions
-from wordvec_ca.cluster.rounds import merged_by, plan_of_nodes, usual_portions
+from wordvec_ca.cluster.preparation import count_words
+from wordvec_ca.cluster.request import parse_patience
+from wordvec_ca.cluster.rounds import plan_of_replicas, slices_of
 from wordvec_ca.cluster.shards import shards_of
+from wordvec_ca.cluster.tasks import Common
 from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import CorpusStats, Vocab
-from wordvec_ca.errors import DataError
 from wordvec_ca.files import absolute_name
 from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes, parameter_shapes
 from wordvec_ca.specs.quantities import duration, size
 from wordvec_ca.text import find_files
-from wordvec_ca.training import MergePlan, most_replicas, quality, quality_warning
+from wordvec_ca.training import most_replicas, quality_warning
 
 WORTH = 0.5
 """Efficiency below which more nodes are not advised: half of the paid time would be idle."""
@@ -35,9 +36,12 @@ SHORT = 3600.0
 OVERHEAD = 300_000_000
 """Bytes that the interpreter, Ray's worker, the libraries and the pool of negatives take."""
 
-COPIES = {1: 2.7, 2: 2.4}
-"""Number of portions -> copies of the parameters in memory, at most: the parameters, the base, and in 8 bits
-a number what is sent, received and merged (docs/evidence, cluster-plan)."""
+COPIES = 2.5
+"""Copies of the parameters in memory, at most: those that a task trains, the version in Ray's object store,
+and in 8 bits a number what is sent, received and merged; then a part of the next version."""
+
+SENT = 64 << 20
+"""Bytes that nodes send each other to measure the network."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +151,10 @@ def costs(
     A merge moves `sent_in_merge` out of each node and as much into it. That does not depend on the length of
     the text, so long runs scale better than short ones.
     """
-    parameters, copies = memory_bytes(config, n_words, threads=1), COPIES[usual_portions(config, n_words)]
+    parameters = memory_bytes(config, n_words, threads=1)
     found: list[Cost] = []
     for n in numbers:
-        plan = plan_of_nodes(config, n_words, words + lines, n, threads)
+        plan = plan_of_replicas(config, n_words, words + lines, n, threads)
         merges = plan.merges_per_epoch * config.epochs
         sent = int(merges * sent_in_merge(config, n_words, n))
         moving = sent / network if network and n > 1 else 0.0
@@ -168,7 +172,7 @@ def costs(
                 training=training,
                 merging=merging,
                 sent=sent,
-                memory=int((copies if n > 1 else 2.0) * parameters) + OVERHEAD,
+                memory=int((COPIES if n > 1 else 2.0) * parameters) + OVERHEAD,
                 disk=8 * (words + lines) // n,
                 efficiency=efficiency,
             )
@@ -212,37 +216,38 @@ def plan_on_cluster(
         notice(warning)
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]
-    started = time.monotonic()
+    directory, started = None if cache_dir is None else os.fspath(cache_dir), time.monotonic()
     with ExitStack() as stack:
         ray = stack.enter_context(connected(options.cluster, nodes, config.workers))
-        directory = None if cache_dir is None else os.fspath(cache_dir)
-        members = Members(
-            ray,
-            config,
-            nodes,
-            directory=directory,
-            notice=notice,
-            patience=options.patience,
-            required=Requirements.of_text(files),
+        engine = Engine(ray, config, Requirements.of(files, None, directory), notice, options.patience)
+        found_nodes = engine.assemble(nodes)[:nodes]
+        at_work = len(found_nodes)
+        threads = config.workers or min(node.cpus for node in found_nodes)
+        engine.config = one = replace(config, workers=threads)
+        common = Common(
+            f"plan-{secrets.token_hex(4)}",
+            one,
+            Words(0, 0, 0),
+            1,
+            directory,
+            parse_patience(options.storage_patience),
         )
-        stack.callback(members.dismiss, "plan")
-        members.assemble()
-        at_work = len(members.living)
         began = time.monotonic()
         starting = began - started
-        counted, stats = Counting(
-            members, shards_of(files, at_work, config.seed), config.text_options()
-        ).run()
+        counted, stats = count_words(engine, common, shards_of(files, at_work, config.seed), lambda: None)
         reading = stats.raw_tokens / max(1e-3, time.monotonic() - began) / at_work
-        words = counted.words.read(ray.get(counted.text))
+        words = counted.words.read(engine.get(counted.text))
         kept = words.total_count
         if vocab is not None:
             kept = sum(n for w, n in zip(words.words, words.counts.tolist(), strict=True) if w in vocab)
             words = vocab
-        measured = _measured(members, words, kept + stats.lines)
-        threads = max(1, members.living[0].threads) if members.living else config.threads
-        plan = plan_of_nodes(config, len(words), kept + stats.lines, at_work, threads)
-        network = _network(members, plan, len(words), measured[1])
+        common = replace(common, words=Words.of(words), slices=slices_of(one, len(words), at_work))
+        text, n_tokens = engine.put(text_of(words)), kept + stats.lines
+        measured = engine.results(
+            [engine.call(tasks.measure, common, text, n_tokens, node=node, retries=2) for node in found_nodes]
+        )
+        speed, merge_seconds = min(each[0] for each in measured), max(each[1] for each in measured)
+        network = _network(engine)
     numbers = sorted({1, nodes, *(2**i for i in range(12) if 2**i <= nodes)})
     found = costs(
         config,
@@ -250,10 +255,10 @@ def plan_on_cluster(
         raw_words=stats.raw_tokens,
         words=kept,
         lines=stats.lines,
-        words_per_second=measured[0],
+        words_per_second=speed,
         reading_words_per_second=reading,
         network=network,
-        merge_seconds=measured[1],
+        merge_seconds=merge_seconds,
         numbers=numbers,
         starting_seconds=starting,
         threads=threads,
@@ -263,10 +268,10 @@ def plan_on_cluster(
         config=config,
         stats=replace(stats, raw_types=words.raw_types, kept_tokens=kept),
         n_words=len(words),
-        words_per_second=measured[0],
+        words_per_second=speed,
         reading_words_per_second=reading,
         network=network,
-        merge_seconds=measured[1],
+        merge_seconds=merge_seconds,
         starting_seconds=starting,
         threads=threads,
         costs=found,
@@ -275,32 +280,21 @@ def plan_on_cluster(
     )
 
 
-def _measured(members: Members, vocab: Vocab, n_tokens: int) -> tuple[float, float]:
-    """Return the words per second of the slowest node, and the seconds of its work in a merge."""
-    text = members.ray.put(text_of(vocab))
-    words = Words.of(vocab)
-    told: dict[Any, Any] = {m: m.actor.take_vocab.remote(words, text) for m in members.living}
-    members.results(told)
-    found = members.results({m: m.actor.measure.remote(n_tokens) for m in members.living})
-    if not found:
-        raise DataError("all nodes were lost while they were measured")
-    return min(speed for speed, _ in found.values()), max(seconds for _, seconds in found.values())
-
-
-def _network(members: Members, plan: MergePlan, n_words: int, work: float) -> float | None:
-    """Return the bytes per second out of each node and into it in a merge, the fastest of three."""
-    living = members.living
-    n = len(living)
-    if n < 2:
+def _network(engine: Engine) -> float | None:
+    """Return the bytes per second out of each node and into it, the fastest of three; None for one node."""
+    nodes = engine.some()
+    if len(nodes) < 2:
         return None
-    fastest, portions = math.inf, usual_portions(members.config, n_words)
-    for version in range(2, 5):
-        members.results({member: member.actor.disturb.remote() for member in living})
+    fastest = math.inf
+    for _ in range(3):
+        data = [engine.call(tasks.payload, SENT, node=node, retries=2) for node in nodes]
+        engine.wait(data, 60.0)
         began = time.monotonic()
-        if len(merged_by(members, living, plan, 1.0, 0.1, version, portions)) < n:
-            return None
+        engine.results(
+            [engine.call(tasks.fetched, data[i - 1], node=node, retries=2) for i, node in enumerate(nodes)]
+        )
         fastest = min(fastest, time.monotonic() - began)
-    return sent_in_merge(members.config, n_words, n) / max(1e-3, fastest - work)
+    return SENT / fastest
 
 
 def describe_cluster_plan(plan: ClusterPlan) -> str:
@@ -335,7 +329,7 @@ def describe_cluster_plan(plan: ClusterPlan) -> str:
             f"{duration(cost.training):<8}  {duration(cost.merging):<8}  {cost.efficiency:10.0%}  "
             f"{size(cost.sent):<12}  {size(cost.memory):<8}  {size(cost.disk)}"
         )
-    most = plan.costs[-1].nodes
-    lines += ["", f"quality     {most} node{'s' if most > 1 else ''}: {quality(config, most)}"]
+    if (warning := quality_warning(config, plan.costs[-1].nodes)) is not None:
+        lines += ["", f"quality     {warning}"]
     lines += ["", f"advice      {plan.advised} node{'s' if plan.advised > 1 else ''}: {plan.why}"]
     return "\n".join(lines)

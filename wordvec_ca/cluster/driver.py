@@ -1,7 +1,8 @@
-"""The driver: directs the phases of a run, and holds only the words, the ledger and the tallies."""
+"""The driver: a loop over versions, which can be killed at any time and begun again from a checkpoint."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -15,38 +16,34 @@ from typing import Any
 
 import numpy as np
 
+from wordvec_ca.cluster import tasks
+from wordvec_ca.cluster.checkpointing import Checkpointing
 from wordvec_ca.cluster.connection import connected
-from wordvec_ca.cluster.counting import Counting
-from wordvec_ca.cluster.fitness import Requirements
-from wordvec_ca.cluster.lease import Lease, LeaseLost
-from wordvec_ca.cluster.ledger import Ledger
-from wordvec_ca.cluster.members import Member, Members
-from wordvec_ca.cluster.progress import ProgressReporter
-from wordvec_ca.cluster.record import cluster_record
+from wordvec_ca.cluster.engine import Engine, Requirements
+from wordvec_ca.cluster.lock import Lock, LockLost, check_lock
+from wordvec_ca.cluster.preparation import count_words, encode_text
 from wordvec_ca.cluster.request import COUNTED, VOCAB, ClusterRequest
-from wordvec_ca.cluster.round_checkpoints import BackgroundCall, Checkpointing
-from wordvec_ca.cluster.rounds import Rounds
+from wordvec_ca.cluster.rounds import Rounds, Stopped, plan_of_replicas, slices_of
 from wordvec_ca.cluster.run_state import RunState
-from wordvec_ca.cluster.shard_placement import ShardPlacement
-from wordvec_ca.cluster.silence import RaySilence
-from wordvec_ca.cluster.watcher import reported_if_ended
+from wordvec_ca.cluster.tasks import Common
+from wordvec_ca.cluster.watcher import watched
 from wordvec_ca.cluster.words import SharedWords, Words, text_of
-from wordvec_ca.corpus import Vocab
+from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, replacing
 from wordvec_ca.formats import MODEL_FILES
 from wordvec_ca.models import Callback, EmbeddingModel, Progress, ResolvedConfig, read_config
-from wordvec_ca.runs import REQUEST_FILE, ended_by_signals
+from wordvec_ca.runs import ended_by_signals
 from wordvec_ca.showable import showable_name
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.training import Checkpoints, parse_interval, quality_warning
+from wordvec_ca.specs.quantities import duration
+from wordvec_ca.training import Checkpoints, parse_interval, quality_warning, recorded
 
-FETCH_BYTES = 8 << 20
-"""Bytes of the model that the driver fetches at a time, to write them to its disk."""
+LINE_EVERY = 10.0
+"""Seconds between two lines that say what the nodes do."""
 
-
-ENDED = "the driver was ended, most likely by Ray, whose processes on this machine have died"
-"""The message that another process writes if this one is ended."""
+ENDED = "Error: Ray has died or does not answer, or the driver was killed; "
+"""The message that another process writes if this one is ended, with one of the following."""
 
 KEPT = {
     "nothing": "nothing had been done: give the command again",
@@ -55,7 +52,6 @@ KEPT = {
     "checkpoint": "the last checkpoint is kept: cawv train --resume {place} continues the run from there",
     "model": "the model had been saved in {output}",
 }
-"""The message on what is kept of a run whose driver was ended, and how to resume it."""
 
 
 @dataclass(frozen=True)
@@ -92,334 +88,403 @@ class FinishedRun:
 
 
 class Driver:
-    """Runs a request; holds the words, the ledger and the tallies, but no text and no parameters."""
+    """Runs a request; it holds references of text and parameters, and neither of them."""
 
     def __init__(
         self,
         request: ClusterRequest,
         callbacks: Sequence[Callback],
-        lease: Lease,
+        lock: Lock,
         notice: Callable[[str], None] | None = None,
     ) -> None:
-        self.request, self.config, self.lease = request, request.config, lease
+        self.request, self.callbacks, self.lock = request, list(callbacks), lock
         self.storage = Storage(request.storage, request.storage_patience)
         self.notice = notice or (lambda text: warnings.warn(text, stacklevel=4))
-        self.reporter = ProgressReporter(callbacks, self.notice)
-        self.interval = parse_interval(request.checkpoint_every)
         self.checkpoints = Checkpoints(self.storage)
-        self.state = RunState(request.run, self.config.epochs)
-        self.interrupted = False
+        self.state = RunState(request.run)
+        self.interrupted = self.stopped = False
         self.started = time.time()
-        self._valid_at: Member | None = None
         self._collapsed = False
-        self._kept = "nothing"
-        self._keep_message: Callable[[str], None] = lambda message: None
-        self.phase = "starting"
+        self._last_line, self._last_record = time.monotonic(), 0.0
 
     def interrupt(self) -> None:
-        """End the run in order, after the round under way."""
+        """End the run in order: the round under way is dropped."""
         self.interrupted = True
 
     def run(self, vocab: Vocab | None, *, resumed: bool = False) -> FinishedRun:
         """Run the request."""
         request = self.request
-        if (warning := quality_warning(self.config, request.nodes)) is not None:
+        if (warning := quality_warning(request.config, request.nodes)) is not None:
             self.notice(warning)
-        if resumed:
-            self._kept = "before"
+        kept = "before" if resumed else "nothing"
         with ExitStack() as stack:
-            self._keep_message = stack.enter_context(reported_if_ended(self._last_words()))
-            silence = RaySilence(
-                self.notice, lambda why: self._keep_message(self._last_words(why)), request.patience
-            )
-            stack.enter_context(silence.watched())
+            self.watcher = stack.enter_context(watched(self._message(kept)))
             ray = stack.enter_context(
-                connected(request.cluster, request.nodes, request.config.workers, silence)
+                connected(request.cluster, request.nodes, request.config.workers, self.watcher)
             )
             if not resumed:
                 request.write()
                 self._is_kept("run")
-            self.members = Members(
-                ray,
-                self.config,
-                request.nodes,
-                directory=request.cache_dir,
-                notice=self.notice,
-                patience=request.patience,
-                required=self._required(),
-                storage_patience=request.storage_patience,
-            )
-            stack.callback(self.members.dismiss, request.run)
-            self.checkpointing = Checkpointing(
-                self.storage,
-                self.interval,
-                self.lease,
-                self.members,
-                request.storage_patience,
-                self.state.as_record,
-                on_written=lambda: self._is_kept("checkpoint"),
-            )
-            self.members.on_status = self._on_status
-            self.members.on_beat, self.members.on_death = silence.beat, silence.is_dead
-            self.phase = "starting"
-            self.members.assemble()
-            newest = BackgroundCall(
-                lambda: self.checkpoints.newest(self.checkpoints.record) if resumed else None
-            )
-            if (former := newest.wait(self.members.ask)) is not None:
-                self._is_kept("checkpoint")
-                self.state.go_back(former)
-                self.state.sessions += 1
-            self.words = self._words(vocab, resumed)
-            self._prepare()  # which may take hours, and leaves nothing to save: Ctrl-C ends it at once
+            self._begin(ray, vocab, resumed)
+            # until here there is nothing to save, and Ctrl-C ends the run at once
             with ended_by_signals(self):
-                self._begin_training()
                 self._train()
                 return self._save()
 
     def _is_kept(self, what: str) -> None:
-        """Set the message that is written if this process is ended from now on."""
-        self._kept = what
-        self._keep_message(self._last_words())
+        self.watcher.message(self._message(what))
 
-    def _last_words(self, why: str = ENDED) -> str:
+    def _message(self, kept: str) -> str:
         places = {"place": showable_name(self.storage.place), "output": self.request.output}
-        return f"Error: {why}; {KEPT[self._kept].format(**places)}"
+        return ENDED + KEPT[kept].format(**places)
 
-    # ---- before training -----------------------------------------------------------------------------------
+    # ---- before training ---------------------------------------------------------------------------------
 
-    def _required(self) -> Requirements:
-        """Return the requirements of a node: access to the text and to the folder for checkpoints."""
-        texts = Requirements.of_text([*self.request.files, *self.request.valid])
-        if self.interval is None:
-            return texts
-        return replace(texts, place=self.storage.path(REQUEST_FILE), content=self.storage.read(REQUEST_FILE))
+    def _begin(self, ray: Any, vocab: Vocab | None, resumed: bool) -> None:
+        """Find nodes, words and text, and the version from which to train."""
+        request, config = self.request, self.request.config
+        interval = parse_interval(request.checkpoint_every)
+        required = Requirements.of(
+            [*request.files, *request.valid],
+            None if interval is None else self.storage.place,
+            request.cache_dir,
+        )
+        self.engine = Engine(ray, config, required, self.notice, request.patience)
+        nodes = self.engine.assemble(request.nodes)
+        former = self.checkpoints.newest(self.checkpoints.record) if resumed else None
+        if former is not None:
+            self._is_kept("checkpoint")
+            self.state = RunState.from_record(former, request.run)
+            self.state.sessions += 1
+        else:
+            self.state.threads = config.workers or min(node.cpus for node in nodes)
+        self.engine.config = config = replace(config, workers=self.state.threads)
+        common = Common(request.run, config, Words(0, 0, 0), 1, request.cache_dir, request.storage_patience)
+        words = self._words(common, vocab, resumed)
+        common = replace(
+            common, words=words.words, slices=slices_of(config, words.words.n_words, request.nodes)
+        )
+        began = time.monotonic()
+        texts, self.encoded = encode_text(
+            self.engine, common, words.text, request.shards, request.nodes, lambda: self._line("encoding")
+        )
+        total = sum(text.tokens for text in texts)
+        if not total:
+            raise DataError(f"none of the {words.words.n_words:,} words occurs in the corpus")
+        self._check_text([found.fingerprint for found in self.encoded])
+        self.state.phase_took("encoding", began)
+        plans = [
+            plan_of_replicas(
+                config, words.words.n_words, total, replicas, self.state.threads, request.merging
+            )
+            for replicas in (request.nodes, 2)  # alone, it has as many rounds as two would have
+        ]
+        every = plans[0].merges_per_epoch or plans[1].merges_per_epoch
+        self.rounds = Rounds(self.engine, common, words.text, texts, self.state, plans[0], every)
+        self.rounds.watch, self.rounds.stopping = self._line, self._stopping
+        self._version(resumed)
+        self.checkpointing = Checkpointing(
+            self.engine,
+            self.rounds,
+            self.storage,
+            self.lock,
+            interval,
+            request.storage_patience,
+            lambda: self._is_kept("checkpoint"),
+        )
+        self.rounds.before_merge = self.checkpointing.settle
+        self._valid = (
+            None
+            if not request.valid
+            else self.engine.call(
+                tasks.encode_valid,
+                common,
+                words.text,
+                request.valid,
+                node=self.engine.some()[0],
+                retries=20,
+            )
+        )
+        self.state.start_clock()
 
-    def _words(self, vocab: Vocab | None, resumed: bool) -> SharedWords:
+    def _words(self, common: Common, vocab: Vocab | None, resumed: bool) -> SharedWords:
         """Return the words: given, counted before, or counted now."""
-        began, ray, storage = time.monotonic(), self.members.ray, self.storage
-
-        def kept() -> tuple[bytes | None, bytes | None]:
-            note = storage.read(COUNTED) if resumed else None
-            return note, None if note is None else storage.read(VOCAB)
-
-        note, lines = BackgroundCall(kept).wait(self.members.ask)
+        began, storage = time.monotonic(), self.storage
+        note = storage.read(COUNTED) if resumed else None
+        lines = None if note is None else storage.read(VOCAB)
         if note is not None and lines is not None:
             try:
-                found = json.loads(note)
-                words = Words(lines.count(b"\n"), *found["raw"])
-                return SharedWords(words, ray.put(np.frombuffer(lines, np.uint8)))
+                words = Words(lines.count(b"\n"), *json.loads(note)["raw"])
             except (KeyError, TypeError, ValueError) as error:
-                raise DataError(f"{COUNTED} in {self.storage.place!r} cannot be used: {error}") from error
+                raise DataError(f"{COUNTED} in {storage.place!r} cannot be used: {error}") from error
+            return SharedWords(words, self.engine.put(np.frombuffer(lines, np.uint8)))
         if vocab is None:
-            self.phase = "counting"
-            shared, _ = Counting(self.members, self.request.shards, self.config.text_options()).run()
+            shared, _ = count_words(self.engine, common, self.request.shards, lambda: self._line("counting"))
         else:
-            shared = SharedWords(Words.of(vocab), ray.put(text_of(vocab)))
-        self.state.totals.took("counting", began)
-        words, text = shared.words, memoryview(ray.get(shared.text))
-        record = {"raw": [words.raw_tokens, words.raw_types]}
-
+            shared = SharedWords(Words.of(vocab), self.engine.put(text_of(vocab)))
+        self.state.phase_took("counting", began)
+        storage.write(VOCAB, memoryview(self.engine.get(shared.text)))
         # the note last: a resumed run trusts the words only if it finds it, and counts again otherwise
-        def keep() -> None:
-            storage.write(VOCAB, text)
-            storage.write(COUNTED, json.dumps(record).encode())
-
-        BackgroundCall(keep).wait(self.members.ask)
+        record = {"raw": [shared.words.raw_tokens, shared.words.raw_types]}
+        storage.write(COUNTED, json.dumps(record).encode())
         return shared
 
-    def _prepare(self) -> None:
-        """Encode all shards on the nodes."""
-        self.phase = "encoding"
-        began = time.monotonic()
-        self.placement = ShardPlacement(self.members, self.request.shards, self.words, self.state.encoded)
-        self.placement.wait_for_all()
-        self.state.totals.took("encoding", began)
-        if not sum(found.tokens for found in self.state.encoded.values()):
-            raise DataError(f"none of the {self.words.words.n_words:,} words occurs in the corpus")
+    def _check_text(self, fingerprints: list[str]) -> None:
+        for shard, now, before in zip(
+            self.request.shards, fingerprints, self.state.fingerprints or fingerprints, strict=True
+        ):
+            if now != before:
+                raise DataError(
+                    f"the text of {', '.join(shard.files[:2])} has changed since the run began; put the old "
+                    "one back, or start a new run"
+                )
+        self.state.fingerprints = fingerprints
 
-    # ---- training ------------------------------------------------------------------------------------------
+    def _version(self, resumed: bool) -> None:
+        """Make the slices of the newest checkpoint, or those of the beginning."""
+        engine, rounds = self.engine, self.rounds
+        common, text = rounds.common, rounds.text
 
-    def _begin_training(self) -> None:
-        """Set up the training of the rest of the run."""
-        state = self.state
-        if not state.ledger.tokens:
-            state.ledger = Ledger(
-                self.config.epochs, [state.encoded[shard.number].tokens for shard in self.request.shards]
+        def begun(function: Callable[..., Any], *args: Any) -> Any:
+            for attempt in range(4):
+                node = engine.some()[attempt % len(engine.some())]
+                refs = engine.call(function, common, text, *args, node=node, returns=1 + common.slices)
+                while not engine.wait(refs[-1:]):
+                    engine.nodes()
+                try:
+                    found = engine.get(refs[0])
+                except engine.ray.exceptions.RayError:
+                    continue
+                rounds.copies = {node.key: refs[1:]}
+                return found
+            raise DataError("the parameters could not be made: four processes in a row died")
+
+        record = None
+        if resumed or self.state.version:
+            record = self.checkpoints.newest(
+                lambda name: begun(tasks.load, Storage(self.storage.place, self.storage.patience), name)
             )
-        self.rounds = Rounds(
-            self.members,
-            self.placement,
-            state,
-            self.config,
-            self.request.merging,
-            self.checkpoints,
-            self.words.words.n_words,
-        )
-        self.rounds.stopping = self._stopping
-        self.rounds.before_merge = self.checkpointing.settle
-        self.rounds.before_going_back = self.checkpointing.forget
-        state.start_clock()
+        if record is not None:
+            state = RunState.from_record(record, self.request.run)
+            state.sessions = self.state.sessions
+            self.notice(f"training continues from the checkpoint of version {state.version}")
+        else:
+            begun(tasks.initial)
+            state = self.state.begin_again()
+        self.state = rounds.state = state
+
+    # ---- training ----------------------------------------------------------------------------------------
 
     def _train(self) -> None:
         """Train the rest of the run."""
-        state = self.state
-        self.phase = "training"
-        self.checkpointing.begin(state.ledger.position)
-        while True:
-            ready = self.rounds.ready()  # it may go back to a checkpoint: then the run is not finished
-            if state.ledger.finished or self._stopping():
+        rounds = self.rounds
+        while not rounds.finished and not self._stopping():
+            self.checkpointing.step()
+            before = dict(self.state.tallies)
+            try:
+                done = rounds.round()
+                if done and rounds.epoch_ended:
+                    done = self._end_epoch(before)
+                elif done:
+                    self._record(before)
+            except Stopped:
                 break
-            before = dict(state.totals.tallies)
-            self.checkpointing.step(state.ledger.position, state.version)
-            # before each round: a driver that has lost the run must not train on beside the one that has it
-            self.lease.check()
-            self.rounds.round(ready, self._stopping)
-            if state.ledger.epoch_ended:
-                self._end_epoch(before)
-            else:
-                self._record(before, state.ledger.epoch)
-        self.phase = "saving"
-        self.checkpointing.finish(state.version)
-        if self.checkpointing.seconds:
-            taken = state.totals.seconds.get("checkpoints", 0.0)
-            state.totals.seconds["checkpoints"] = taken + self.checkpointing.seconds
+            if not done:
+                self.notice("every copy of the parameters is lost")
+                self._version(resumed=True)
+        self.checkpointing.finish()
 
     def _stopping(self) -> bool:
-        return self.interrupted or self.reporter.stopped
+        return self.interrupted or self.stopped
 
-    def _on_status(self) -> None:
-        """Report the progress of the nodes between two merges."""
-        self.reporter.report_nodes(self.members.present, self.checkpointing.away())
-
-    def _end_epoch(self, before: dict[str, float]) -> None:
-        epoch = self.state.ledger.epoch
-        self.state.losses.append(self.state.totals.mean("loss", "examples", self.state.totals.before_epoch))
-        valid_loss = None
-        if self.request.valid:
-            began = time.monotonic()
-            version = self.state.version
-            valid_loss = self._held_out_loss()
-            if self.state.version != version:  # all nodes were lost: this epoch has not ended any more
-                return
-            self.state.valid_losses.append(valid_loss)
-            self.state.totals.took("held-out", began)
-        self._record(before, epoch, ended=True, valid_loss=valid_loss)
-        self._watch_attention(before)
-        self.state.totals.before_epoch = dict(self.state.totals.tallies)
-        self.state.ledger.next_epoch()
-
-    def _watch_attention(self, before: dict[str, float]) -> None:
-        """Report once that attention has collapsed, as `CollapseWatch` does on one machine."""
-        if not self.config.spec.attends or self._collapsed:
+    def _line(self, doing: str) -> None:
+        """Say what the nodes do, if it is time to."""
+        if time.monotonic() - self._last_line < LINE_EVERY:
             return
-        concentration = self.state.totals.mean("concentration", "weighed", before)
-        for member in [m for m in self.members.living if m.version == self.state.version]:
-            found = self.members.results({member: member.actor.collapse_warning.remote(concentration)})
-            if member in found:  # any node will do: all have the same parameters
-                if found[member] is not None:
-                    self.notice(found[member])
-                    self._collapsed = True
-                return
+        self._last_line = time.monotonic()
+        away = self.checkpointing.away if hasattr(self, "checkpointing") else 0.0
+        self.notice(doing + (f"; no checkpoint could be written for {duration(away)}" if away >= 1 else ""))
 
-    def _held_out_loss(self) -> float:
-        """Return the loss on the held-out text, from the first node that lives long enough."""
+    def _end_epoch(self, before: dict[str, float]) -> bool:
+        state, rounds = self.state, self.rounds
+        epoch_loss, valid_loss = state.mean("loss", "examples", state.before_epoch), None
+        if self._valid is not None:
+            began = time.monotonic()
+            valid_loss = self._of_version(tasks.held_out, rounds.total, self._valid)
+            if valid_loss is None:
+                return False
+            state.phase_took("held-out", began)
+        if rounds.common.config.spec.attends and not self._collapsed:
+            concentration = state.mean("concentration", "weighed", before)
+            block = next(text.blocks[0] for text in rounds.texts if text.tokens)
+            warning = self._of_version(tasks.collapse, rounds.total, concentration, block)
+            if warning is not None:
+                self.notice(warning)
+                self._collapsed = True
+        state.losses.append(epoch_loss)
+        if valid_loss is not None:
+            state.valid_losses.append(valid_loss)
+        self._record(before, ended=True, valid_loss=valid_loss)
+        state.before_epoch = dict(state.tallies)
+        state.epoch, state.round = state.epoch + 1, 0
+        return True
+
+    def _of_version(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return a task's result for the version of now; None if every copy is lost."""
+        rounds, engine = self.rounds, self.engine
         while True:
-            for member in [m for m in self.rounds.ready() if m.version == self.state.version]:
-                if self._valid_at is not member:
-                    encoded = self.members.results(
-                        {member: member.actor.encode_valid.remote(self.request.valid)}
-                    )
-                    if member not in encoded:
-                        continue
-                    self._valid_at = member
-                found = self.members.results({member: member.actor.held_out.remote()})
-                if member in found:
-                    return float(found[member])
+            nodes = rounds.nodes()
+            if not rounds.copies:
+                return None
+            ref = engine.call(
+                function, rounds.common, rounds.text, *args, *rounds.copy_for(nodes[0]), node=nodes[0]
+            )
+            while not engine.wait([ref]):
+                engine.nodes()
+            try:
+                return engine.get(ref)
+            except engine.ray.exceptions.RayError:
+                time.sleep(0.2)
 
     def _record(
-        self, before: dict[str, float], epoch: int, *, ended: bool = False, valid_loss: float | None = None
+        self, before: dict[str, float], *, ended: bool = False, valid_loss: float | None = None
     ) -> None:
-        state, totals = self.state, self.state.totals
-        concentration = totals.mean("concentration", "weighed", before)
+        state, rounds = self.state, self.rounds
+        concentration = state.mean("concentration", "weighed", before)
         record = Progress.now(
-            epoch=epoch,
-            epochs=state.ledger.epochs,
+            epoch=state.epoch,
+            epochs=rounds.common.config.epochs,
             epoch_ended=ended,
-            fraction=state.fraction,
-            words=totals.tallies.get("words", 0.0),
+            fraction=rounds.fraction,
+            words=state.tallies.get("words", 0.0),
             seconds=state.seconds,
-            alpha=self.rounds.schedule.alpha(state.ledger.position),
-            loss=totals.mean("loss", "examples", before),
-            epoch_loss=totals.mean("loss", "examples", totals.before_epoch),
+            alpha=rounds.schedule.alpha(rounds.position),
+            loss=state.mean("loss", "examples", before),
+            epoch_loss=state.mean("loss", "examples", state.before_epoch),
             valid_loss=valid_loss,
             attention_concentration=None if math.isnan(concentration) else concentration,
         )
-        state.history.add_nodes(record, [(m.number, m.words) for m in self.members.all])
-        self.reporter.report(record)
+        state.history.add(record)
+        if ended or time.monotonic() - self._last_record >= 1.0:
+            self._last_record = time.monotonic()
+            for callback in self.callbacks:
+                self.stopped |= bool(callback(record))
 
-    # ---- the model -----------------------------------------------------------------------------------------
+    # ---- the model ---------------------------------------------------------------------------------------
 
     def _save(self) -> FinishedRun:
-        """Let a node write the model, fetch it, and drop the run if it is finished."""
-        request = self.request
+        """Write the model that a node makes, and drop the run if it is finished."""
+        request, began = self.request, time.monotonic()
         try:
-            BackgroundCall(lambda: self.lease.check(now=True)).wait(self._on_status)
-        except LeaseLost:
+            check_lock(self.storage, self.lock.token)
+        except LockLost:
             raise
         except DataError as error:
             # storage is not needed to save: the model goes to this machine's disk
             self.notice(f"{error}; the model is saved all the same")
-        began = time.monotonic()
         with replacing(
-            request.output,
-            overwrite=request.overwrite,
-            files=MODEL_FILES,
-            mark=request.run,
+            request.output, overwrite=request.overwrite, files=MODEL_FILES, mark=request.run
         ) as folder:
             while True:
-                member = self._with_parameters()
-                if not (self.state.ledger.finished or self._stopping()):
-                    self._train()  # all nodes were lost, and the run has made no progress since
-                    continue
-                record = cluster_record(request, self.rounds, self.words.words, started=self.started)
-                files = self.members.results(
-                    {member: member.actor.save.remote(request.run, record, self.state.history)}
-                )
-                if member in files and self._fetch(member, files[member], folder):
-                    self.members.results({member: member.actor.tidy.remote(request.run)})
+                record = self._as_record()
+                if self._fetch(record, folder):
                     break
+                for path in folder.iterdir():
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                if not self.rounds.copies:
+                    self._version(resumed=True)
+                    self._train()
         self._is_kept("model")
-        self.state.totals.took("saving", began)
-        if self.state.ledger.finished:
+        self.state.phase_took("saving", began)
+        if self.rounds.finished:
             try:
-                BackgroundCall(request.clear).wait(self._on_status)
+                request.clear()
             except DataError as error:
                 self.notice(
                     f"{error}; the model is saved, and the files that the run has left there can be removed"
                 )
         return FinishedRun(request.output, record)
 
-    def _with_parameters(self) -> Member:
-        """Return a node that has the parameters; those of an earlier version if all were lost."""
-        while True:
-            for member in self.members.living:
-                if member.version == self.state.version:
-                    return member
-            self.rounds.ready()
+    def _fetch(self, record: dict[str, Any], folder: Path) -> bool:
+        """Write the model into a folder; return False if the node that makes it died meanwhile."""
+        rounds, engine = self.rounds, self.engine
+        nodes = rounds.nodes()
+        if not rounds.copies:
+            return False
+        pieces = engine.call(
+            tasks.save,
+            rounds.common,
+            rounds.text,
+            record,
+            self.state.history.points,
+            *rounds.copy_for(nodes[0]),
+            node=nodes[0],
+            returns="streaming",
+        )
+        try:
+            while True:
+                if not engine.wait([pieces]):
+                    engine.nodes()
+                    continue
+                try:
+                    ref = next(pieces)
+                except StopIteration:
+                    return True
+                name, piece = engine.get(ref)
+                if name in MODEL_FILES:
+                    with open(folder / name, "ab") as file:
+                        file.write(piece)
+        except engine.ray.exceptions.RayError:
+            return False
 
-    def _fetch(self, member: Member, files: Sequence[tuple[str, int]], folder: Path) -> bool:
-        """Copy the model from a node's disk; return False if the node died meanwhile."""
-        for name, size in files:
-            if name not in MODEL_FILES:
-                continue
-            with open(folder / name, "wb") as file:
-                for begin in range(0, size, FETCH_BYTES):
-                    ref = member.actor.read_saved.remote(name, begin, min(FETCH_BYTES, size - begin))
-                    data = self.members.results({member: ref}).get(member)
-                    if data is None:
-                        for path in folder.iterdir():
-                            shutil.rmtree(path) if path.is_dir() else path.unlink()
-                        return False
-                    file.write(data)
-        return True
+    def _as_record(self) -> dict[str, Any]:
+        """Return the ``config.json`` of the run, with ``cluster``."""
+        request, state, rounds = self.request, self.state, self.rounds
+        words = rounds.common.words
+        stats = replace(
+            CorpusStats.total(found.stats for found in self.encoded),
+            raw_types=words.raw_types,
+            files=len(request.files),
+        )
+        fingerprint = hashlib.blake2b("".join(state.fingerprints).encode(), digest_size=16)
+        return {
+            "command": request.command,
+            "settings": None if request.settings is None else dict(request.settings),
+            "changes": [],
+            **recorded(
+                request.config,
+                fingerprint=fingerprint.hexdigest(),
+                stats=stats,
+                loop=rounds.loop,
+                tallies=state.tallies,
+                losses=state.losses,
+                valid_losses=state.valid_losses,
+                started=self.started,
+                seconds=state.seconds,
+                reading=state.took.get("counting", 0.0) + state.took.get("encoding", 0.0),
+                fraction=rounds.fraction,
+                interrupted=not rounds.finished,
+            ),
+            "run": request.run,
+            "sessions": state.sessions,
+            "cluster": {
+                "nodes": [
+                    {
+                        "name": node.name,
+                        "workers": state.threads,
+                        "words": int(node.words),
+                        "seconds": round(node.seconds, 3),
+                        "processor_seconds_training": round(node.training, 3),
+                        "processor_seconds": round(node.processor, 3),
+                    }
+                    for node in self.engine.all
+                ],
+                "lost": self.engine.lost,
+                "left_out": list(self.engine.left_out.values()),
+                "merging": rounds.plan.as_record(),
+                "merges": state.merges,
+                "shards": len(request.shards),
+                "bytes_moved": state.bytes_moved,
+                "seconds": {name: round(value, 3) for name, value in state.took.items()},
+            },
+        }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wordvec_ca.cluster.connection import check_cluster_address
-from wordvec_ca.cluster.members import PATIENCE
+from wordvec_ca.cluster.engine import PATIENCE
 from wordvec_ca.cluster.request import parse_patience
 
 
@@ -27,7 +27,8 @@ class ClusterOptions:
         ``local``: ``nodes`` nodes on this machine, to try it; ``auto``: the cluster to which this
         machine belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
     nodes : int, default 2
-        How many nodes to use, at most; those that come later are taken up between two merges.
+        How many replicas of the parameters to train, and at most so many nodes to use. With fewer, a node
+        trains several replicas in turn; those that come later are taken up between two merges.
     checkpoint_dir : str, optional
         A folder that all nodes see, or a URL, for checkpoints; by default ``OUTPUT.run``.
     merging : mapping, optional

@@ -1,376 +1,326 @@
-"""Rounds: every node trains some of its text, the deltas are merged, and the ledger records them.
+"""Rounds: from one version of the parameters to the next, whichever nodes die meanwhile.
 
-A merge is committed once any living node has the new version. Before that, a death loses only what the dead
-node has trained in this round, which other nodes train again; after that, it loses nothing.
+In a round each replica trains its part of the text and yields what every slice has changed, one task for
+each slice merges these deltas, and every node applies the result to its copy of the version. All are
+functions of the version and the place, so that the result does not depend on which nodes made it, or how
+often.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from wordvec_ca.cluster.ledger import Segment
-from wordvec_ca.cluster.members import Member, Members
-from wordvec_ca.cluster.node import Trained
-from wordvec_ca.cluster.round_checkpoints import BackgroundCall
+from wordvec_ca.cluster import tasks
+from wordvec_ca.cluster.engine import Engine, Node
+from wordvec_ca.cluster.preparation import ReplicaText
 from wordvec_ca.cluster.run_state import RunState
-from wordvec_ca.cluster.shard_placement import ShardPlacement
+from wordvec_ca.cluster.tasks import Common, Part, Trained
 from wordvec_ca.errors import DataError
 from wordvec_ca.models import ResolvedConfig, memory_bytes
-from wordvec_ca.training import Checkpoints, MergePlan, Schedule, merges_of_nodes
+from wordvec_ca.training import MergePlan, Schedule, merges_of_nodes
 
-SLOW = 2.0
-"""A node that takes this many times the median time is slow: merges do not wait for it."""
+LARGE = 64 << 20
+"""Bytes of parameters from which on a version has many slices, which a node replaces one after the other: so
+it never has two whole versions in memory."""
 
-SLOW_SECONDS = 10.0
-"""A node that is fewer seconds behind than this is not slow."""
+SLICES = 8
+"""Slices of large parameters, at least."""
 
-COPY_BYTES = 64 << 20
-"""Bytes of parameters that a node copies from another at a time."""
+LATE = 4.0
+"""A node is given up if it takes ``patience`` seconds longer than this many times the round before."""
 
-LARGE = 256 << 20
-"""Bytes of parameters from which on rows are merged in portions."""
+TRIES = 8
+"""So often a part of a round may fail in succession before the run ends."""
 
 
-def plan_of_nodes(
+class Stopped(Exception):
+    """The user ends the run within a round."""
+
+
+def plan_of_replicas(
     config: ResolvedConfig,
     n_words: int,
     n_tokens: int,
-    nodes: int,
+    replicas: int,
     threads: int,
     given: Mapping[str, Any] | None = None,
 ) -> MergePlan:
-    """Return how this number of nodes merges; parameters as of ``merges_of_nodes`` and ``MergePlan.of``."""
-    if nodes == 1:
-        return MergePlan.of(config, n_tokens, nodes)
-    merges = merges_of_nodes(config, n_words, n_tokens, nodes, threads)
+    """Return how replicas on nodes merge; parameters as of ``merges_of_nodes`` and ``MergePlan.of``."""
+    if replicas == 1:
+        return MergePlan.of(config, n_tokens, 1)
+    merges = merges_of_nodes(config, n_words, n_tokens, replicas, threads)
     return MergePlan.of(
-        config, n_tokens, nodes, {"merges_per_epoch": -(-merges // config.epochs), **(given or {})}
+        config, n_tokens, replicas, {"merges_per_epoch": -(-merges // config.epochs), **(given or {})}
     )
 
 
-def usual_portions(config: ResolvedConfig, n_words: int) -> int:
-    """Return in how many portions rows are merged, one after another: large models in two.
-
-    So less of what nodes send is in memory at the same time. More portions save little: when they are
-    applied, all that was merged is there. The bits do not depend on it.
-    """
-    return 2 if memory_bytes(config, n_words, threads=1) > LARGE else 1
-
-
-def merged_by(
-    members: Members,
-    group: Sequence[Member],
-    plan: MergePlan,
-    tokens: float,
-    alpha: float,
-    version: int,
-    portions: int,
-) -> dict[Member, Any]:
-    """Merge the deltas of several nodes: of each portion of the rows each node reduces one slice; then all
-    apply the result.
-    """
-    n, merged = len(group), list[Any]()
-    parts = n * portions
-    for begin in range(0, parts, n):
-        slices = {
-            member: member.actor.slices.options(num_returns=n).remote(begin, begin + n, parts)
-            for member in group
-        }
-        if not members.have_done({member: refs[-1] for member, refs in slices.items()}):
-            return {}
-        reduced = {
-            member: member.actor.reduce.remote(
-                begin + i, parts, plan, tokens, alpha, *[of_one[i] for of_one in slices.values()]
-            )
-            for i, member in enumerate(group)
-        }
-        if not members.have_done(reduced):
-            return {}
-        merged += reduced.values()
-        del slices  # before others are made: the nodes' memory is free again
-    # nothing was applied until now: a merge that fails leaves all rows as they were
-    return members.results({member: member.actor.apply.remote(version, *merged) for member in group})
+def slices_of(config: ResolvedConfig, n_words: int, replicas: int) -> int:
+    """Return into how many slices a version is cut; the bits do not depend on it."""
+    large = memory_bytes(config, n_words, threads=1) > LARGE
+    return replicas * (-(-SLICES // replicas) if large else 1)
 
 
 class Rounds:
-    """Trains the epochs of a run, whichever nodes die or join."""
+    """Trains the rounds of a run."""
 
     def __init__(
         self,
-        members: Members,
-        placement: ShardPlacement,
+        engine: Engine,
+        common: Common,
+        text: Any,
+        texts: list[ReplicaText],
         state: RunState,
-        config: ResolvedConfig,
-        given: Mapping[str, Any],
-        checkpoints: Checkpoints,
-        n_words: int,
+        plan: MergePlan,
+        every: int,
     ) -> None:
-        self.members, self.placement, self.state = members, placement, state
-        self.config, self.given, self.checkpoints, self.n_words = config, given, checkpoints, n_words
-        self.schedule = Schedule(config, state.ledger.total)
-        self.loop: dict[str, Any] = {}
-        self.before_merge: Callable[[], None] = lambda: None
-        self.before_going_back: Callable[[], None] = lambda: None
+        self.engine, self.common, self.text, self.texts = engine, common, text, texts
+        self.state, self.plan, self.every = state, plan, every
+        self.total = sum(each.tokens for each in texts)
+        self.schedule = Schedule(common.config, self.total)
+        self.copies: dict[str, list[Any]] = {}  # Ray's name of a node: the slices of the version there
+        self.watch: Callable[[str], None] = lambda doing: None
         self.stopping: Callable[[], bool] = lambda: False
-        self._begun: dict[Member, Any] = {}
-        self._shapes: dict[str, tuple[int, int]] = {}
-        self.entered: list[tuple[int, Segment]] = []  # (epoch, segment) of all merges of this session
+        self.before_merge: Callable[[], None] = lambda: None
+        node = engine.some()[0]
+        self.loop, *self.touches = self._touches(node)
+        self._bytes = memory_bytes(common.config, common.words.n_words, threads=1)
+        self._usual: float | None = None
 
-    def plan(self, nodes: int) -> MergePlan:
-        """Return how this number of nodes merges."""
-        return plan_of_nodes(
-            self.config,
-            self.n_words,
-            self.state.ledger.total,
-            nodes,
-            max((member.threads for member in self.members.all), default=1),
-            self.given,
+    def _touches(self, node: Node) -> list[Any]:
+        refs = self.engine.call(
+            tasks.touches,
+            self.common,
+            self.text,
+            self.total,
+            node=node,
+            returns=1 + self.common.slices,
+            retries=TRIES,
         )
+        return [*self.engine.results(refs[:1]), *refs[1:]]
 
-    def ready(self) -> list[Member]:
-        """Admit the nodes that have joined since the last merge; return those that can train now."""
-        while True:
-            # deaths first: shards of dead nodes must be placed again before anyone is asked to train them
-            self.members.look()
-            self.placement.repair(lambda shard: self._to_do(shard))
-            self.placement.collect()
-            self._admit()
-            ready = [member for member in self.members.living if member.version == self.state.version]
-            if ready and (self.state.ledger.epoch_ended or self.state.ledger.left(self._held(ready))):
-                return ready
-            if not self.members.present:
-                self._wait_for_nodes()
-            if self.stopping() and not self.members.living:
-                raise DataError(
-                    "the run ends while all nodes are lost, so the model could not be saved; "
-                    "the run can be resumed from its last checkpoint"
-                )
-            self.members.ask()
-            time.sleep(0.05)
+    # ---- where the run is --------------------------------------------------------------------------------
 
-    def _wait_for_nodes(self) -> None:
-        limit = time.monotonic() + self.members.patience
-        self.members.notice("all nodes are lost; waiting for others")
-        while not self.members.present:
-            self.members.look()
-            self.members.ask()
-            if time.monotonic() > limit or self.stopping():
-                raise DataError(
-                    "all nodes are lost, and no other has joined; "
-                    "the run can be resumed from its last checkpoint"
-                )
-            time.sleep(0.2)
+    @property
+    def finished(self) -> bool:
+        """Whether all epochs are done."""
+        return self.state.epoch > self.common.config.epochs
 
-    def _to_do(self, shard: int) -> int:
-        ledger = self.state.ledger
-        return ledger.tokens[shard] * (ledger.epochs - ledger.epoch + 1) - ledger.done[shard]
+    @property
+    def epoch_ended(self) -> bool:
+        """Whether the text of this epoch is trained."""
+        return self.state.round >= self.every
 
-    def _held(self, members: list[Member]) -> list[int]:
-        return [shard for member in members for shard in self.placement.of(member)]
+    @property
+    def position(self) -> int:
+        """Tokens trained in all epochs."""
+        done = sum(each.tokens * self.state.round // self.every for each in self.texts)
+        return (self.state.epoch - 1) * self.total + done
 
-    def _admit(self) -> None:
-        """Let nodes begin: each copies the parameters of a peer, or those of a checkpoint if no peer has
-        any.
-        """
-        living = self.members.living
-        for member in living:
-            if member not in self._begun:
-                self._begun[member] = member.actor.begin.remote(
-                    self.state.ledger.total, self.placement.tell(member)
-                )
-        fresh = [m for m in living if m.version < 0]
-        if fresh:
-            at_start = self.state.version == 0 and len(fresh) == len(living)
-            for member, loop in self.members.results(self._arrived(fresh, wait=at_start)).items():
-                member.version, self.loop = 0, loop
-        stale = [m for m in self.members.living if 0 <= m.version != self.state.version]
-        if not stale:
-            return
-        peer = next((m for m in self.members.living if m.version == self.state.version), None)
-        if peer is None:
-            peer = self._recover(stale[0])
-            stale = stale[1:]
-        for member in stale:
-            if peer is not None and member.version != self.state.version and not self._copy(peer, member):
-                return
+    @property
+    def fraction(self) -> float:
+        """Share of the run that is done."""
+        return min(1.0, self.position / max(1, self.total * self.common.config.epochs))
 
-    def _arrived(self, fresh: list[Member], *, wait: bool) -> dict[Member, Any]:
-        """Return the nodes that have begun; at the start of a run, wait for all that answer."""
-        refs, limit = [self._begun[m] for m in fresh], time.monotonic() + self.members.patience
-        while True:
-            ready = set(self.members.ray.wait(refs, num_returns=len(refs), timeout=0.2 if wait else 0)[0])
-            late = [m for m in fresh if m.alive and self._begun[m] not in ready]
-            if not (wait and late) or time.monotonic() > limit:
-                return {m: self._begun[m] for m in fresh if self._begun[m] in ready}
-            self.members.ask()
+    def nodes(self) -> list[Node]:
+        """Return the nodes for the next tasks, at most one for each replica; forget copies that are gone."""
+        nodes = self.engine.some(self.stopping)
+        alive = {node.key for node in nodes}
+        self.copies = {key: refs for key, refs in self.copies.items() if key in alive}
+        # those that have a copy first: another would have to fetch one
+        nodes.sort(key=lambda node: node.key not in self.copies)
+        return nodes[: len(self.texts)]
 
-    def _recover(self, member: Member) -> Member | None:
-        """Go back to the last checkpoint, or the beginning: every node that had the parameters is gone."""
-        self.before_going_back()
-        looking = BackgroundCall(
-            lambda: self.checkpoints.newest(lambda name: (name, self.checkpoints.record(name)))
-        )
-        found = looking.wait(self.members.ask)
+    def copy_for(self, node: Node) -> list[Any]:
+        """Return the slices of the version at a node, or at another from which Ray brings them."""
+        return self.copies.get(node.key) or next(iter(self.copies.values()))
+
+    # ---- one round ---------------------------------------------------------------------------------------
+
+    def round(self) -> bool:
+        """Go to the next version; return False if every copy of this one is lost."""
+        began = time.monotonic()
+        found = self._train()
         if found is None:
-            self.state.start_over()
-            member.version = -1
-            self.entered.clear()
-            self._begun.pop(member)
-            self.members.notice(
-                "all nodes with the parameters are lost, and there is no checkpoint: the run starts again"
-            )
-            return None
-        name, record = found
-        try:
-            call = member.actor.read_checkpoint.remote(self.checkpoints.storage, name)
-            read = self.members.results({member: call})
-        except DataError as error:  # its parameters are damaged, which only who reads them sees
-            self.checkpoints.rejected[name] = str(error)  # the next search takes the checkpoint before it
-            return None
-        if not read:
-            return None
-        # the ledger goes back with the parameters: what was merged after this checkpoint is trained again
-        self.state.go_back(record)
-        member.version, ledger = self.state.version, self.state.ledger
-        self.entered = [
-            (epoch, segment)
-            for epoch, segment in self.entered
-            if (epoch, segment.end) <= (ledger.epoch, ledger.done[segment.shard])
-        ]
-        self.members.notice(f"training continues from the checkpoint at {self.state.fraction:.1%}")
-        return member
-
-    def _copy(self, peer: Member, member: Member) -> bool:
-        """Give a node the parameters of a peer; return whether it has them."""
-        if not self._shapes:
-            self._shapes = self.members.results({peer: peer.actor.shapes.remote()}).get(peer, {})
-        for name, (n_rows, width) in self._shapes.items():
-            # in pieces: neither side can be expected to have memory for a second copy of the parameters
-            step = max(1, COPY_BYTES // (4 * width))
-            for begin in range(0, n_rows, step):
-                rows = peer.actor.base_rows.remote(name, begin, min(begin + step, n_rows))
-                if not self.members.have_done({peer: rows}):
-                    return False
-                taken = self.members.results({member: member.actor.take_rows.remote(name, begin, rows)})
-                if member not in taken:
-                    return False
-                self.state.totals.bytes_moved += 4 * width * (min(begin + step, n_rows) - begin)
-        version = self.state.version
-        if not self._shapes or not self.members.results({member: member.actor.taken.remote(version)}):
             return False
-        # only now: a node that got half of the rows keeps its old version, and so neither trains nor merges
-        member.version = version
-        return True
-
-    # ---- one round -----------------------------------------------------------------------------------------
-
-    def round(self, ready: list[Member], stopping: Callable[[], bool] = lambda: False) -> None:
-        """Train on all nodes, merge, and enter what was merged; if ``stopping()``, training ends soon."""
-        plan = self.plan(len(ready))
-        every = plan.merges_per_epoch or self.plan(2).merges_per_epoch
-        left = self.state.ledger.left(self._held(ready))
-        rounds = max(1, round(left * every / max(1, self.state.ledger.total)))
+        self.state.phase_took("training", began)
         began = time.monotonic()
-        calls = {}
-        for member in ready:
-            mine = self.placement.of(member)
-            segments = self.state.ledger.plan(mine, -(-self.state.ledger.left(mine) // rounds))
-            calls[member] = member.actor.train.remote(
-                self.state.version, segments, self.state.ledger.position, self.state.ledger.epoch, plan.rate
-            )
-        stopped: set[Member] = set()
-
-        def watch(waiting: dict[Member, Any]) -> None:
-            for member in waiting:
-                if member not in stopped and (
-                    stopping() or self._is_slow(member, calls, waiting, began, ended)
-                ):
-                    stopped.add(member)
-                    member.actor.stop.remote(self.state.version)
-            for member in calls:
-                if member not in waiting:
-                    ended.setdefault(member, time.monotonic())
-
-        ended: dict[Member, float] = {}
-        trained: dict[Member, Trained] = self.members.results(calls, watch)
-        self.state.totals.took("training", began)
-        seconds = [found.seconds for found in trained.values()]
-        self.state.totals.waiting += max(seconds, default=0.0) - sum(seconds) / max(1, len(seconds))
-        self._judge(trained)
-        self.before_merge()
-        began = time.monotonic()
-        self._merge(trained)
-        self.state.totals.took("merging", began)
-
-    def _is_slow(
-        self,
-        member: Member,
-        calls: Mapping[Member, Any],
-        waiting: Mapping[Member, Any],
-        began: float,
-        ended: Mapping[Member, float],
-    ) -> bool:
-        """Return whether a node is so late that the others go on without the rest of its text."""
-        if len(calls) < 2 or 2 * len(ended) < len(calls):
-            return False
-        usual = sorted(ended.values())[(len(calls) - 1) // 2] - began
-        now = time.monotonic() - began
-        if now < max(SLOW * usual, usual + SLOW_SECONDS):
-            return False
-        self.members.notice(
-            f"{member.name} is slow: {now:.0f} s for what others did in {usual:.0f} s; they continue without "
-            "the rest"
-        )
-        member.speed = max(0.05, usual / now)
-        return True
-
-    def _judge(self, trained: Mapping[Member, Trained]) -> None:
-        """Record the speed of each node."""
-        for member, found in trained.items():
-            member.words += found.tallies.get("words", 0.0)
-            member.seconds += found.seconds
-            member.processor += found.processor
-
-    def _merge(self, trained: dict[Member, Trained]) -> None:
-        """Merge until a version is committed, or no node is left that has trained."""
         while True:
-            # by number: sums of floats depend on their order, and a run without deaths is to be repeatable
-            group = [member for member in sorted(trained, key=lambda m: m.number) if member.alive]
-            if not group:
-                return
-            tokens = sum(end - begin for m in group for _, begin, end in trained[m].segments)
-            if not tokens and len(group) > 1:
-                return
-            done = self._attempt(group, tokens)
-            if done:
+            merged = self._merge(found) if len(self.texts) > 1 else None
+            if len(self.texts) == 1 or merged is not None:
                 break
-            self.members.notice("a merge failed; the remaining nodes repeat it")
-            time.sleep(0.2)
-        # only once a node has the new version: the segments of a failed merge are planned again
-        for member in group:
-            self.state.ledger.commit(trained[member].segments)
-            self.state.totals.add(trained[member].tallies)
-            self.entered += [(self.state.ledger.epoch, segment) for segment in trained[member].segments]
+            found = self._train(found)  # what was on nodes that died
+            if found is None:
+                return False
+        self.before_merge()
+        if merged is None:
+            node, refs, _ = found[0]
+            self.copies = {node.key: refs[1:]}
+        elif not self._apply(merged):
+            return False
+        self.state.phase_took("merging", began)
+        for node, _, trained in found.values():
+            self.state.add(trained.tallies)
+            node.words += trained.tallies.get("words", 0.0)
+            node.seconds += trained.seconds
+            node.training += trained.processor
+            node.processor += trained.processor
+        self.state.round += 1
         self.state.version += 1
-        self.state.totals.merges += len(group) > 1
+        self.state.merges += merged is not None
+        return True
 
-    def _attempt(self, group: list[Member], tokens: int) -> bool:
-        """Let a group merge; return whether any living node has the new version."""
-        version, n = self.state.version + 1, len(group)
-        if n == 1:
-            answers = self.members.results({group[0]: group[0].actor.apply.remote(version)})
-        else:
-            plan, portions = self.plan(n), usual_portions(self.config, self.n_words)
-            alpha = plan.rate * self.schedule.alpha(self.state.ledger.position)
-            answers = merged_by(self.members, group, plan, tokens / n, alpha, version, portions)
-            self.state.totals.bytes_moved += sum(answers.values())
-        if len(answers) < n:
-            # an answer is missing, but the merge may be committed on some nodes: the living ones know
-            versions = self.members.versions()
-            answers = {m: v for m, v in versions.items() if v == version}
-        for member in answers:
-            member.version = version
-        # one node with the new version is enough: the others copy it (`_admit`)
-        return bool(answers)
+    def _part(self, replica: int) -> tuple[Part, list[Any]]:
+        state, text = self.state, self.texts[replica]
+        begin, end = (text.tokens * n // self.every for n in (state.round, state.round + 1))
+        ranges, blocks = text.ranges(begin, end)
+        return Part(replica, state.epoch, self.position, self.plan.rate, ranges), blocks
+
+    def _train(self, known: Mapping[int, Any] | None = None) -> dict[int, Any] | None:
+        """Train the parts of all replicas but those that are known; None if the version is lost."""
+        done: dict[int, tuple[Node, list[Any], Trained]] = dict(known or {})
+        at_work: dict[int, tuple[Node, list[Any]]] = {}
+        began, failed = time.monotonic(), 0
+        while len(done) < len(self.texts):
+            nodes = self.nodes()
+            if not self.copies:
+                return None
+            for replica in range(len(self.texts)):
+                if replica in done or replica in at_work:
+                    continue
+                node = nodes[replica % len(nodes)]
+                part, blocks = self._part(replica)
+                self.state.bytes_moved += 0 if node.key in self.copies else self._bytes
+                at_work[replica] = (
+                    node,
+                    self.engine.call(
+                        tasks.train,
+                        self.common,
+                        self.text,
+                        self.total,
+                        part,
+                        len(self.texts) == 1,
+                        *self.copy_for(node),
+                        *blocks,
+                        node=node,
+                        returns=1 + self.common.slices,
+                    ),
+                )
+            ready = self.engine.wait([refs[-1] for _, refs in at_work.values()])
+            for replica, (node, refs) in list(at_work.items()):
+                if refs[-1] not in ready:
+                    continue
+                del at_work[replica]
+                try:
+                    done[replica] = node, refs, self.engine.get(refs[0])
+                except self.engine.ray.exceptions.RayError as error:
+                    failed = self._again(failed, error)
+            if self.stopping():
+                self.engine.drop([refs[0] for _, refs in at_work.values()])
+                raise Stopped
+            if self._late(began, {node for node, _ in at_work.values()}):
+                self.engine.drop([refs[0] for _, refs in at_work.values()])
+                at_work.clear()
+                began = time.monotonic()
+            self.watch(f"{len(done)} of {len(self.texts)} parts trained, on {len(nodes)} nodes")
+        self._usual = time.monotonic() - began
+        return done
+
+    def _again(self, failed: int, error: Exception) -> int:
+        """Count a failure; a `DataError` ends the run if there were too many in succession."""
+        if failed >= TRIES:
+            raise DataError(f"a task failed {failed} times: {str(error).strip().splitlines()[-1]}") from error
+        self.engine.notice("a task was lost with its process or node, and is repeated")
+        time.sleep(0.2)  # meanwhile Ray may notice that a node is gone
+        return failed + 1
+
+    def _late(self, began: float, nodes: set[Node]) -> bool:
+        """Give nodes up that take far too long, unless all do; return whether there was one."""
+        limit = self.engine.patience + LATE * (self._usual or 0.0)
+        if self._usual is None or time.monotonic() - began < limit or not nodes:
+            return False
+        if len(self.engine.nodes()) > len(nodes):
+            for node in nodes:
+                self.engine.leave_out(node, f"it has not answered for {limit:.0f} s")
+        return True
+
+    def _merge(self, found: dict[int, Any]) -> list[Any] | None:
+        """Merge all slices; None if a delta was lost, which is then removed from ``found``."""
+        engine, nodes = self.engine, self.nodes()
+        alpha = self.plan.rate * self.schedule.alpha(self.position)
+        tokens = self.total / self.every / len(self.texts)
+        deltas = [found[replica][1][1:] for replica in range(len(self.texts))]
+        at = [nodes[j % len(nodes)] for j in range(self.common.slices)]
+        calls = [
+            engine.call(
+                tasks.reduce,
+                self.common,
+                self.plan,
+                tokens,
+                alpha,
+                self.touches[j],
+                *[of_one[j] for of_one in deltas],
+                node=at[j],
+                returns=2,
+            )
+            for j in range(self.common.slices)
+        ]
+        moved = 0
+        try:
+            for j, (sizes, seconds) in enumerate(self._all([refs[0] for refs in calls], set(at))):
+                moved += sum(sizes[i] for i in range(len(deltas)) if found[i][0] is not at[j])
+                moved += sizes[-1] * (len(nodes) - 1)
+                at[j].processor += seconds
+        except engine.ray.exceptions.RayError as error:
+            self._again(0, error)
+            alive = {node.key for node in self.engine.nodes()}
+            lost = [i for i, (node, *_) in found.items() if node.key not in alive] or list(found)
+            for i in lost:
+                del found[i]
+            return None
+        self.state.bytes_moved += moved
+        return [refs[1] for refs in calls]
+
+    def _all(self, refs: list[Any], nodes: set[Node]) -> list[Any]:
+        """Return the results of short tasks; raise what Ray raises if one failed."""
+        began, waiting = time.monotonic(), set(refs)
+        while waiting:
+            waiting -= self.engine.wait(list(waiting))
+            self.engine.nodes()
+            if waiting and self._late(began, nodes):
+                self.engine.drop(list(waiting))
+                began = time.monotonic()
+        return [self.engine.get(ref) for ref in refs]
+
+    def _apply(self, merged: list[Any]) -> bool:
+        """Let every node apply the merged slices to its copy; return whether one has the new version."""
+        nodes, slices = self.nodes(), self.common.slices
+        if not self.copies:
+            return False
+        groups = min(slices, SLICES) if slices > len(self.texts) else 1
+        old = {node.key: list(self.copy_for(node)) for node in nodes}
+        new: dict[str, tuple[Node, list[Any], list[Any]]] = {node.key: (node, [], []) for node in nodes}
+        self.copies.clear()
+        for group in range(groups):
+            begin, end = group * slices // groups, (group + 1) * slices // groups
+            for node in nodes:
+                refs = self.engine.call(
+                    tasks.apply,
+                    self.common,
+                    *merged[begin:end],
+                    *old[node.key][begin:end],
+                    node=node,
+                    returns=1 + end - begin,
+                )
+                new[node.key][1].append(refs[0])
+                new[node.key][2].extend(refs[1:])
+                # the task holds them until it ends: with each group a part of the old version goes
+                old[node.key][begin:end] = [None] * (end - begin)
+        for key, (node, ends, refs) in new.items():
+            try:
+                node.processor += sum(self._all(ends, {node}))
+                self.copies[key] = refs
+            except self.engine.ray.exceptions.RayError:
+                self.engine.notice(f"{node.name} has lost its copy of the parameters")
+        return bool(self.copies)

@@ -11,8 +11,8 @@ from typing import Any
 
 from wordvec_ca.cluster.connection import check_cluster_address
 from wordvec_ca.cluster.driver import Driver, FinishedRun
-from wordvec_ca.cluster.lease import Lease, LeaseLost
-from wordvec_ca.cluster.options import ClusterOptions, check_nodes
+from wordvec_ca.cluster.lock import Lock, LockLost
+from wordvec_ca.cluster.options import ClusterOptions
 from wordvec_ca.cluster.request import COUNTED, ClusterRequest, clear, parse_patience
 from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.corpus import Vocab
@@ -47,8 +47,8 @@ def train_on_cluster(
     corpus : path, URL, or list of them
         The text, as for ``encode_corpus``; every node must know the files by these names.
     config : TrainConfig, optional
-        Options; ``workers`` are the threads of each node, by default its processors. With one each, the same
-        nodes and no death the result is reproducible bit for bit.
+        Options; ``workers`` are the threads of a replica, by default the processors of a node. With one each
+        the result is reproducible bit for bit, whichever nodes there are and die.
     options : ClusterOptions, optional
         Which cluster, how many nodes, where checkpoints go; by default two nodes on this machine.
     output : path
@@ -173,11 +173,11 @@ def run_on_cluster(
     The command line adds the command that was typed and the settings that repeat it.
     """
     words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
-    with _leased(request, notice) as lease:
+    with _locked(request, notice, resumes=request.overwrite) as lock:
         _clear_old_run(request)
         try:
-            return Driver(request, callbacks, lease, notice).run(words)
-        except LeaseLost:  # what is there now belongs to the other
+            return Driver(request, callbacks, lock, notice).run(words)
+        except LockLost:  # what is there now belongs to the other
             raise
         except BaseException:
             _leave(request, new=True)
@@ -188,7 +188,6 @@ def resume_on_cluster(
     place: str | os.PathLike[str],
     *,
     cluster: str | None = None,
-    nodes: int | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     callbacks: Sequence[Callback] = (),
@@ -200,8 +199,8 @@ def resume_on_cluster(
     ----------
     place : path or URL
         The run's output, its folder ``OUTPUT.run``, or the place of its checkpoints.
-    cluster, nodes
-        As in `ClusterOptions`; by default as the run began.
+    cluster
+        As in `ClusterOptions`; by default as the run began. Its nodes may be others, and more or fewer.
     output : path, optional
         Directory to save the model to, if the run is resumed on another machine.
     overwrite : bool, default False
@@ -218,16 +217,14 @@ def resume_on_cluster(
     DataError
         There is no such run, another driver works on it, or its text has changed.
     ValueError
-        ``cluster`` or ``nodes`` is outside its limits.
+        ``cluster`` is outside its limits.
     OutputExistsError
         The output exists, and is of another run.
     """
     if cluster is not None:
         check_cluster_address(cluster)
-    if nodes is not None:
-        check_nodes(nodes)
     request = ClusterRequest.read(place)
-    changes: dict[str, Any] = {"cluster": cluster, "nodes": nodes}
+    changes: dict[str, Any] = {"cluster": cluster}
     if output is not None:
         changes["output"] = os.path.abspath(output)
     if changes.get("output", request.output) != request.output:
@@ -236,14 +233,14 @@ def resume_on_cluster(
     overwrite = overwrite or request.overwrite or bool(request.saved_record())
     check_output(request.output, overwrite=overwrite, files=MODEL_FILES)
     request = replace(request, overwrite=overwrite)
-    with _leased(request, notice) as lease:
+    with _locked(request, notice, resumes=True) as lock:
         finished = _finished(request)
         if finished is not None:
             request.clear()
             return finished
         try:
-            return Driver(request, callbacks, lease, notice).run(None, resumed=True)
-        except LeaseLost:
+            return Driver(request, callbacks, lock, notice).run(None, resumed=True)
+        except LockLost:
             raise
         except BaseException:
             _leave(request, new=False)
@@ -251,13 +248,16 @@ def resume_on_cluster(
 
 
 @contextmanager
-def _leased(request: ClusterRequest, notice: Callable[[str], None] | None) -> Iterator[Lease]:
-    """Hold the leases of the output and of the checkpoints; another run may share one of the two."""
+def _locked(
+    request: ClusterRequest, notice: Callable[[str], None] | None, *, resumes: bool
+) -> Iterator[Lock]:
+    """Hold the locks of the checkpoints and of the output; another run may share one of the two."""
     with ExitStack() as stack:
-        leases = [
-            stack.enter_context(Lease(storage, notice or (lambda text: None))) for storage in request.places()
+        locks = [
+            stack.enter_context(Lock(storage, takes_over=resumes, notice=notice or warnings.warn))
+            for storage in request.places()
         ]
-        yield leases[0]
+        yield locks[0]
 
 
 def _finished(request: ClusterRequest) -> FinishedRun | None:

@@ -69,11 +69,12 @@ class Shard:
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded shard: its tokens, statistics and fingerprint."""
+    """An encoded shard: its tokens, statistics, fingerprint, and the tokens of each of its blocks."""
 
     tokens: int
     stats: CorpusStats
     fingerprint: str
+    lengths: list[int]
 
 
 def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_BYTES) -> Iterator[bytes]:

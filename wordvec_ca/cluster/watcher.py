@@ -1,48 +1,72 @@
-"""Writes a message if Ray ends this process, which happens at once and without an exception.
+"""Writes a message if this process is ended at once and without an exception, and ends Ray's on this machine.
 
-The driver's raylet, its object store or the GCS may die. The part of Ray in this process then calls
-``_exit``, and no handler of ours runs. So another process watches this one and reports what to do.
+If the driver's raylet or the GCS dies, the part of Ray in this process calls ``_exit``, and no handler of
+ours runs; nor does one after kill -9. So another process waits for the end of this one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_WATCH = """message=$1
-while IFS= read -r line; do message=$line; done
-[ -z "$message" ] || printf "%s\\n" "$message" >&2"""
+_WATCH = """
+import os, signal, sys
+message, mark = sys.argv[1], None
+for line in sys.stdin:
+    kind, _, rest = line.rstrip("\\n").partition(" ")
+    if kind == "mark":
+        mark = rest.encode()
+    else:
+        message = rest
+if message:
+    print(message, file=sys.stderr, flush=True)
+    for pid in os.listdir("/proc") if mark and os.path.isdir("/proc") else []:
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if mark in file.read().split(b"\\0"):
+                    os.kill(int(pid), signal.SIGKILL)
+        except (OSError, ValueError):
+            pass
+"""
+
+
+class Watcher:
+    """What is to be done when this process is ended."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def message(self, text: str) -> None:
+        """Set the message."""
+        self._tell(f"message {text}")
+
+    def kill(self, mark: str) -> None:
+        """Set the variable, as ``NAME=VALUE``, that the processes have which are to be ended too."""
+        self._tell(f"mark {mark}")
 
 
 @contextmanager
-def reported_if_ended(message: str) -> Iterator[Callable[[str], None]]:
-    """Have a message written to stderr if this process ends within the block.
+def watched(message: str) -> Iterator[Watcher]:
+    """Have a message written to stderr, and processes ended, if this process ends within the block."""
+    watcher = subprocess.Popen(
+        [sys.executable, "-ISc", _WATCH, message],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the driver
+    )
 
-    Yields a function that replaces the message by another line of text; with an empty text nothing is
-    written.
-    """
-    try:
-        watcher = subprocess.Popen(
-            ["sh", "-c", _WATCH, "sh", message],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the driver
-        )
-    except OSError:  # a system without a shell
-        yield lambda message: None
-        return
-
-    def replace(message: str) -> None:
+    def tell(line: str) -> None:
         assert watcher.stdin is not None
         with contextlib.suppress(OSError):
-            watcher.stdin.write(message.encode("utf-8", "replace") + b"\n")
+            watcher.stdin.write(line.encode("utf-8", "replace") + b"\n")
             watcher.stdin.flush()
 
     try:
-        yield replace
+        yield Watcher(tell)
     finally:
-        replace("")
+        tell("message ")
         with contextlib.suppress(OSError):
             watcher.communicate()

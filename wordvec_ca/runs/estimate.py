@@ -24,7 +24,7 @@ from wordvec_ca.models import (
 )
 from wordvec_ca.runs.warm_start import joint_vocab
 from wordvec_ca.specs.quantities import duration, size
-from wordvec_ca.training import Trainer, parts, pool_bytes, quality, usual_replicas
+from wordvec_ca.training import Trainer, parts, pool_bytes, quality_warning, usual_replicas
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,8 @@ def describe(plan: Plan) -> str:
             + f"{size(plan.model_bytes)} for the model",
         ),
     ]
-    if plan.replicas > 1:
-        rows.append(("quality", quality(config, plan.replicas)))
+    if (warning := quality_warning(config, plan.replicas)) is not None:
+        rows.append(("quality", warning))
     if plan.words_per_second is None or plan.training_seconds is None:
         rows.append(("too large", f"this machine has {size(machine_memory())} of memory: it cannot run here"))
     else:

@@ -484,8 +484,8 @@ class RunOptions(Options):
     cluster: str | None = _cluster(None,
         "Train on the nodes of a Ray cluster: some on this machine, the cluster that it belongs to, or that "
         "of this head.", usual="this machine alone", metavar="local|auto|HOST:PORT", resume="change")
-    nodes: int = _cluster(2, "{cluster}: how many nodes, at most.", limits=(1, 1024), needs=("cluster",),
-        resume="change")
+    nodes: int = _cluster(2, "{cluster}: how many replicas of the parameters, and at most so many nodes.",
+        limits=(1, 1024), needs=("cluster",), resume="no")
     checkpoint_dir: str | None = _cluster(None, "{cluster}: where checkpoints go, for all nodes to see.",
         usual="OUTPUT.run", metavar="DIR|URL", needs=("cluster",))
     storage_patience: str = _cluster("30m",

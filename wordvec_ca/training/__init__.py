@@ -19,7 +19,6 @@ from wordvec_ca.training.merge_plan import (
     MergePlan,
     merges_of_nodes,
     most_replicas,
-    quality,
     quality_warning,
     usual_replicas,
 )
@@ -63,7 +62,6 @@ __all__ = [
     "parse_interval",
     "parts",
     "pool_bytes",
-    "quality",
     "quality_warning",
     "read_checkpoint",
     "recorded",

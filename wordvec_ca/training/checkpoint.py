@@ -40,9 +40,9 @@ another order of negatives, 3 sums the contexts of a block in another order, 4 r
 side by side.
 """
 
-CLUSTER_FORMAT = 5
-"""Format of the checkpoints of clusters, which have a ledger; also increased when nodes would merge
-differently: 5 sends 8 bits a number."""
+CLUSTER_FORMAT = 6
+"""Format of the checkpoints of clusters, whose place is a round; also increased when nodes would merge
+differently: 6 seeds a part by epoch, replica and block."""
 
 LARGEST_STATE = 1 << 28
 """Largest size of state.json in bytes; a file with a larger one is not a checkpoint of this package."""
@@ -336,7 +336,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 def _format(state: Mapping[str, Any]) -> int:
-    return CLUSTER_FORMAT if "ledger" in state else CHECKPOINT_FORMAT
+    return CLUSTER_FORMAT if "round" in state else CHECKPOINT_FORMAT
 
 
 def _record(archive: zipfile.ZipFile) -> dict[str, Any]:

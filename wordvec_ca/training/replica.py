@@ -88,6 +88,21 @@ class Delta(NamedTuple):
         """Bytes of both arrays."""
         return self.scales.nbytes + self.codes.nbytes
 
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return self.codes.shape[1]
+
+    @classmethod
+    def of(cls, now: NDArray[np.float32], before: NDArray[np.float32]) -> Delta:
+        """Return the change of some rows."""
+        scales, codes = np.empty(len(now), np.uint16), np.empty(now.shape, np.int8)
+        return cls(scales, codes[: delta_of(now, before, scales, codes)])
+
+    def add_to(self, rows: NDArray[np.float32]) -> None:
+        """Change some rows by this."""
+        add_delta(*self, rows, rows)
+
     @classmethod
     def total(cls, deltas: Iterable[Delta], factors: NDArray[np.float32], width: int) -> Delta:
         """Return the sum of the deltas of the same rows, each row times its factor."""
@@ -286,22 +301,3 @@ class Replica:
     def parameters(self) -> dict[str, np.ndarray]:
         """The trained arrays, by name: ``inputs``, ``outputs``, ``word_logits``, ``slot_logits``."""
         return self.model.learnt
-
-    def mark(self) -> None:
-        """Store a copy of the parameters in ``base``; deltas are differences from it."""
-        for name, array in self.parameters.items():
-            if name in self.base:
-                self.base[name][:] = array
-            else:
-                self.base[name] = array.copy()
-
-    def delta(self, name: str, rows: slice = slice(None)) -> Delta:
-        """Return the change of some rows since `mark` or `apply`."""
-        now = self.parameters[name][rows]
-        scales, codes = np.empty(len(now), np.uint16), np.empty(now.shape, np.int8)
-        n = delta_of(now, self.base[name][rows], scales, codes)
-        return Delta(scales, codes[:n])
-
-    def apply(self, name: str, rows: slice, merged: Delta) -> None:
-        """Set some rows to the result of a merge, which becomes the new base of deltas."""
-        add_delta(*merged, self.base[name][rows], self.parameters[name][rows])
