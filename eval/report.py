@@ -126,10 +126,10 @@ class Report:
     shown: int = 1
 
     @classmethod
-    def over(cls, task: str, dataset: str, covered: np.ndarray, what: str, **fields: Any) -> Report:
+    def over(cls, task: str, dataset: str, covered: Any, what: str, **fields: Any) -> Report:
         """Return a report, still without metrics, on the items that are covered, with a note on the others.
 
-        The other arguments are fields; ``what`` is ``coverage_of``.
+        ``covered`` is an array of truth values, ``what`` is ``coverage_of``; the other arguments are fields.
         """
         n = int(covered.sum())
         report = cls(task, dataset, n=n, coverage=float(covered.mean()), coverage_of=what, **fields)

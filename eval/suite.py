@@ -179,7 +179,7 @@ def run(
         try:
             inferred = infer is not None and method is None and TASKS[job.task].infers
             used = words if words is not None and inferred else with_ngrams(vectors)
-            if words is not None and not inferred:
+            if words is not None and not inferred and isinstance(vectors, KeyedVectors):
                 check_trained(vectors.metadata, name or "this model")
             if common is not None and TASKS[job.task].among_common_words:
                 among_common = used = cut_to(vectors, common) if among_common is None else among_common

@@ -883,7 +883,7 @@ def train_chunk(
     if len(tokens) and tokens.max() >= len(shared[0]):
         raise ValueError("the encoded corpus holds a word id outside the vocabulary: the cache is damaged")
     nodes = shared[4] if paths is not None else np.zeros((0, 0), shared[0].dtype)
-    along = NO_PATHS if paths is None else paths
+    along = NO_PATHS if paths is None else Paths(*paths)
     rows, logits, tags = documents or (nodes[:0], np.zeros(0, shared[0].dtype), np.zeros(0, np.int64))
     if len(tags) != (np.count_nonzero(tokens < 0) if hyper["most_tags"][0] else 0):
         raise ValueError("the documents do not fit the tokens and the hyper-parameters")

@@ -80,7 +80,7 @@ def columns(head: bytes, suffix: str) -> list[str]:
 def tell_of_table(head: bytes, path: str, name: str) -> bool:
     """Warn if a table, by its file's suffix, is read as plain text; return whether it is one."""
     suffix = table_suffix(path)
-    rows = max(
+    rows: list[list[str]] = max(
         (_rows(head, mark, 50) for mark in _BY_SUFFIX.get(suffix or "", "")),
         key=lambda r: len(r[0]),
         default=[[]],

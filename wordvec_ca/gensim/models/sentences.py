@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ MAX_WORDS_IN_BATCH = 10_000
 READ_BYTES = 1 << 16
 
 
-def lines_of(source: Any, encoding: str = "utf-8") -> Iterator[str]:
+def lines_of(source: Any, encoding: str = "utf-8") -> Generator[str]:
     """Yield the lines of a file, which may be compressed, or of an open one from its start."""
     if isinstance(source, str | os.PathLike):
         with open_by_content(source) as file:
