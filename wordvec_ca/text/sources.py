@@ -6,17 +6,26 @@ import glob
 import io
 import json
 import os
+import stat
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
 from typing import Any
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import is_read_once, is_url, nearest_name
+from wordvec_ca.files import is_read_once, is_url, kind_of, nearest_name, open_by_content
 from wordvec_ca.showable import showable_name
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.text.blocks import ReadText
-from wordvec_ca.text.left_out import is_ours, without_foreign
 from wordvec_ca.text.remote import expand_url
+
+_OURS = ({ModelFile.VECTORS}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
+"""Names of files that identify the folders that cawv writes: models, encoded texts, search indexes,
+unfinished runs.
+"""
+
+_HEAD = 4096
+"""Number of bytes at the beginning of a file that are examined."""
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
@@ -26,7 +35,7 @@ def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     ----------
     paths : iterable of path
         Files are returned as they are. For a directory: all files below it in sorted order, without hidden
-        ones and, with a warning, without files that are not text or that cawv made (see ``left_out``). A name
+        ones and, with a warning, without files that are not text or that cawv made. A name
         with ``* ? [`` (``**`` for any depth) is a pattern if no file has that name. ``-`` is standard input,
         at most once. URLs (``s3://bucket/key``) can also be those of directories and patterns. For a
         directory in which Hugging Face ``datasets`` saved a dataset: the files with its rows; if it has
@@ -108,7 +117,7 @@ def _files_below(directory: str) -> list[str]:
     n_ours = 0
     for folder, folders, names in os.walk(directory, onerror=unreadable, followlinks=True):
         seen.add(os.path.realpath(folder))
-        if is_ours(names):
+        if _is_ours(names):
             n_ours += 1
             folders.clear()
             continue
@@ -125,7 +134,7 @@ def _files_below(directory: str) -> list[str]:
             if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) not in seen
         ]
         files += [os.path.join(folder, name) for name in names if not name.startswith(".")]
-    return without_foreign(directory, sorted(files, key=lambda file: file.split(os.sep)), n_ours)
+    return _without_foreign(directory, sorted(files, key=lambda file: file.split(os.sep)), n_ours)
 
 
 def _splits(folder: str, names: list[str]) -> list[str]:
@@ -165,3 +174,35 @@ def _read_json(path: str) -> dict[str, Any]:
 def is_stream(corpus: object) -> bool:
     """Return True for an open binary file and for `ReadText`."""
     return isinstance(corpus, (io.RawIOBase, io.BufferedIOBase, ReadText))
+
+
+def _is_ours(names: Collection[str]) -> bool:
+    """Return whether a folder with files of these names was made by cawv."""
+    return any(marks <= set(names) for marks in _OURS)
+
+
+def _is_no_text(path: str) -> bool:
+    """Return whether a file is certainly not text; the reader reports a file that cannot be opened."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return True  # a pipe or a device would be read for ever
+        with open_by_content(path) as stream:
+            head = stream.read(_HEAD)
+    except (DataError, OSError, ImportError):
+        return False
+    kind = kind_of(head)
+    return b"\0" in head if kind is None else not kind.is_text
+
+
+def _without_foreign(directory: str, files: list[str], n_ours: int) -> list[str]:
+    """Return the files of a folder that may be text, with a warning that counts the others."""
+    foreign = [file for file in files if _is_no_text(file)]
+    others = set(foreign)
+    kept = [file for file in files if file not in others]
+    if not kept:
+        foreign, kept = [], files
+    left_out = [f"{len(foreign):,} files that are not text, the first {foreign[0]!r}"] if foreign else []
+    left_out += [f"{n_ours:,} folders that cawv made"] if n_ours else []
+    if left_out:
+        warnings.warn(f"{directory!r}: left out {' and '.join(left_out)}", stacklevel=2)
+    return kept
