@@ -19,7 +19,7 @@ from wordvec_ca.associations import (
     read_words,
 )
 from wordvec_ca.associations.list_association import permutation_p
-from wordvec_ca.associations.random_lists import RandomLists, coherence, like_each, of_like_frequency
+from wordvec_ca.associations.random_lists import LEAST_PAIRS, RandomPairs, coherence
 from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
 from wordvec_ca.cli.association import _table
 from wordvec_ca.errors import DataError
@@ -102,19 +102,20 @@ def test_the_permutation_test_is_exact_on_few_words_and_close_on_many():
 
 
 @pytest.mark.parametrize("similar", [False, True], ids=["unrelated words", "words of one subject"])
-def test_random_lists_are_as_frequent_and_as_coherent(vectors, similar):
+def test_random_lists_are_as_coherent_and_as_near_to_each_other(vectors, similar):
     directions = vectors.get_normed_vectors()
     rng = np.random.default_rng(1)
-    words = listed(5, 8) if similar else [vectors.index_to_key[i] for i in rng.choice(2400, 8, replace=False)]
-    rows = np.array([vectors.key_to_index[word] for word in words])
-    lists = RandomLists(directions, rows, like_each(rows, rows, len(vectors)), rng)
-    drawn = lists.draw(200)
-    assert not np.isin(drawn, rows).any()
-    assert all(len(set(one)) == 8 for one in drawn.tolist())
-    assert coherence(directions, drawn).mean() == pytest.approx(lists.wanted, abs=0.03)
-    for place, row in enumerate(rows.tolist()):  # ranks do not count the eight words of the list
-        like = of_like_frequency(row, len(vectors))
-        assert like[0] - 8 <= drawn[:, place].min() <= drawn[:, place].max() <= like[-1] + 8
+    words = listed(5, 16) if similar else rng.choice(vectors.index_to_key, 16, replace=False).tolist()
+    a, b = np.array([vectors.key_to_index[word] for word in words]).reshape(2, 8)  # near: of one subject
+    pairs = RandomPairs(directions, a, b, np.concatenate([a, b]))
+    of_a, of_b = pairs.draw(200, rng)
+    assert len(of_a) == len(of_b) >= LEAST_PAIRS  # few pairs of lists are of one subject
+    assert all(len(set(words)) == 16 for words in np.concatenate([of_a, of_b], axis=1).tolist())
+    assert not np.isin([of_a, of_b], [a, b]).any()
+    for given, drawn in ((a, of_a), (b, of_b)):
+        np.testing.assert_allclose(coherence(directions, drawn), coherence(directions, given), atol=0.031)
+    near = (directions[of_a].mean(axis=1) * directions[of_b].mean(axis=1)).sum(axis=1)
+    np.testing.assert_allclose(near, directions[a].mean(axis=0) @ directions[b].mean(axis=0), atol=0.031)
 
 
 @pytest.mark.slow
@@ -140,11 +141,11 @@ def test_random_lists_are_not_called_associated(vectors, similar):
 
 
 def test_made_up_association_is_found():
-    kv = themes(seed=4)
+    kv = themes(dim=60, seed=4)
     rows = np.array(kv.vectors)
     towards = rows[[kv.key_to_index[word] for word in listed(1, 10, 20)]].mean(axis=0)
     for word in listed(0, 10):  # words of the first subject move towards the second
-        rows[kv.key_to_index[word]] += 4 * towards
+        rows[kv.key_to_index[word]] += 1.5 * towards
     for theme in range(30, 60):  # other subjects are as coherent as the first is now
         those = [kv.key_to_index[word] for word in listed(theme, 40)]
         rows[those] = rows[those].mean(axis=0) + 0.4 * (rows[those] - rows[those].mean(axis=0))
@@ -265,7 +266,7 @@ def test_lists_of_a_hundred_of_the_most_frequent_words_have_random_ones(vectors)
     assert math.isfinite(found["weat"].p)
 
 
-def test_a_list_whose_words_are_more_alike_than_others_can_be_is_not_decided():
+def test_lists_more_alike_than_others_can_be_are_not_decided():
     kv = themes(seed=5)
     rows = np.array(kv.vectors)
     same = [kv.key_to_index[word] for word in listed(0, 6)]
@@ -273,11 +274,12 @@ def test_a_list_whose_words_are_more_alike_than_others_can_be_is_not_decided():
     tight = KeyedVectors(kv.index_to_key, rows)
     found = association(tight, (listed(0, 6), listed(1, 6)), (listed(2, 4), listed(3, 4)), n_random=39)
     (warning,) = found.warnings()
-    assert warning.startswith("A: its words are more similar to each other (mean cosine 0.9")
+    assert "as coherent as A (mean cosine 0.9" in warning
     assert not found.decided
     assert not found.told_apart
     assert found.to_dict()["decided"] is False
     assert all(one["p"] is None for one in found.to_dict()["measures"])
+    assert all(one["low"] is not None for one in found.to_dict()["measures"])
     assert "cannot be decided" in _table(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordvec_ca.associations.measures import MEASURES, Lists, leanings, units
-from wordvec_ca.associations.random_lists import (
-    BANDS,
-    WITHIN,
-    RandomLists,
-    coherence,
-    like_each,
-    of_like_frequency,
-)
+from wordvec_ca.associations.random_lists import FREQUENT, LEAST_PAIRS, RandomPairs, of_like_frequency
 from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
 from wordvec_ca.associations.word_lists import known_words
 from wordvec_ca.errors import DataError, did_you_mean
@@ -54,11 +47,11 @@ class MeasuredAssociation:
     low, high : float
         90 % interval over the words of the lists and, for a model with resamples, over its models.
     p : float
-        Two-sided p-value: share of pairs of random lists, as frequent and as coherent as the targets, whose
-        value is at least as far from the mean of random lists; not below ``1 / (n_random + 1)``. NaN if no
-        random lists are as coherent as the targets: see ``Association.decided``.
+        Two-sided p-value: twice the share of pairs of random lists whose value is at least as high, or as
+        low if that is rarer; not below ``2 / (n_random + 1)``. NaN if it cannot be decided: see
+        ``Association.decided``.
     random_mean, random_low, random_high : float
-        Mean of the values of random lists, and the range of 95 % of these values.
+        Mean of the values of random lists, and the range of 95 % of these values; NaN without p.
     """
 
     measure: str
@@ -116,11 +109,16 @@ class Association:
     missing : tuple of tuple of str
         The words of each list that have no vector.
     n_random : int
+        Number of pairs of random lists that were found: as coherent as A and B, and as near to each other.
     n_models : int
         Number of resampled models that the intervals include; 0 means that they are over words only.
-    coherence : tuple of (float, float)
-        For A and for B: the mean cosine between the words of the list, and that of the random lists. Random
-        lists of much lower coherence are too easy to exceed; then nothing is decided.
+    coherence : tuple of float
+        Mean cosine between the words of A, and between those of B.
+    nearness : float
+        Mean cosine between a word of A and a word of B.
+    decided : bool
+        Whether there are enough such pairs of random lists; if not, no p is given, as pairs of looser lists
+        would be too easy to exceed.
     """
 
     measures: tuple[MeasuredAssociation, ...]
@@ -130,7 +128,9 @@ class Association:
     missing: tuple[tuple[str, ...], ...]
     n_random: int
     n_models: int
-    coherence: tuple[tuple[float, float], ...] = ()
+    coherence: tuple[float, float]
+    nearness: float
+    decided: bool
 
     def __getitem__(self, measure: str) -> MeasuredAssociation:
         for one in self.measures:
@@ -146,11 +146,6 @@ class Association:
         return 2 / (self.n_random + 1)
 
     @property
-    def decided(self) -> bool:
-        """Whether the random lists are as coherent as the given ones; if not, no p is given."""
-        return _matched(self.coherence)
-
-    @property
     def told_apart(self) -> bool:
         """Whether the headline differs from random lists at .05; False if that cannot be decided."""
         return self.decided and self.measures[0].p < 0.05
@@ -164,12 +159,13 @@ class Association:
                     f"{name}: {len(missing)} of {total} words have no vector: {', '.join(missing[:8])}"
                     + (", …" if len(missing) > 8 else "")
                 )
-        for name, (given, drawn) in zip("AB", self.coherence, strict=False):
-            if given > drawn + WITHIN:
-                yield (
-                    f"{name}: its words are more similar to each other (mean cosine {given:.2f}) than those "
-                    f"of the random lists can be ({drawn:.2f}), so it cannot be decided"
-                )
+        if not self.decided:
+            a, b = self.coherence
+            yield (
+                f"it cannot be decided: random lists as coherent as A (mean cosine {a:.2f}) and B ({b:.2f}), "
+                f"and as near to each other ({self.nearness:.2f}), are too rare ({self.n_random} pairs); "
+                "take lists of less similar words"
+            )
 
     def to_frame(self) -> DataFrame:
         """Return the measures as a data frame, one in a row; needs pandas."""
@@ -188,7 +184,8 @@ class Association:
             "n_random": self.n_random,
             "n_models": self.n_models,
             "decided": self.decided,
-            "coherence": [list(pair) for pair in self.coherence],
+            "coherence": list(self.coherence),
+            "nearness": self.nearness,
         }
 
     def _repr_html_(self) -> str:
@@ -223,7 +220,7 @@ def association(
     normalize : bool
         Bring all vectors to length 1 first, which changes rnd, ect and rnsb; WEFE has the same option.
     n_random : int
-        Pairs of random lists.
+        Number of pairs of random lists to draw; fewer are used where there are not so many.
     seed : int
         Seed of the random lists.
 
@@ -240,10 +237,11 @@ def association(
 
     Notes
     -----
-    For the calibrated p, the targets are replaced by random lists from the vocabulary: each word is replaced
-    by one of similar frequency, and the words of a random list are as similar to each other as those of the
-    given one. The attributes do not change. Intervals are 90 % intervals; their variance is that over words
-    (by the jackknife for each list) plus that over models.
+    For the calibrated p, the targets are replaced by pairs of random lists. A random list is a random word of
+    the 30,000 most frequent and words near it, as similar to each other as the words of the given list; the
+    two lists of a pair are as near to each other as A and B. Their frequency is not matched, since a band of
+    frequency has too few words near each other. The attributes do not change. Intervals are 90 % intervals;
+    their variance is that over words (by the jackknife for each list) plus that over models.
     """
     unknown = [name for name in measures if name not in MEASURES]
     if unknown or not measures:
@@ -254,25 +252,19 @@ def association(
         raise ValueError(f"n_random is {n_random}; a p below .05, two-sided, needs 39 random lists or more")
     used, missing = _looked_up(vectors, [*targets, *attributes])
     rows = Lists(*(np.array([vectors.key_to_index[word] for word in words]) for words in used))
-    left_out = np.unique(np.concatenate(rows))
     like = [of_like_frequency(row, len(vectors)) for one in (rows.a, rows.b) for row in one.tolist()]
-    rng = np.random.default_rng([seed, 0xA550])
-    drawn, alike = zip(
-        *(_like_list(vectors, one, left_out, n_random, rng) for one in (rows.a, rows.b)), strict=True
-    )
     # Few words of a large vocabulary are used: from here on, these are numbered from 0.
-    few = np.unique(np.concatenate([left_out, *like, *map(np.ravel, drawn)]))
+    few = np.unique(np.concatenate([np.arange(min(FREQUENT, len(vectors))), *rows, *like]))
     rows = Lists(*(np.searchsorted(few, one) for one in rows))
-    drawn = tuple(np.searchsorted(few, one) for one in drawn)
     like = [np.searchsorted(few, one) for one in like]
     matrix = _matrix(vectors, few, normalize)
     models = [_matrix(vectors.resampled(k), few, normalize) for k in range(len(vectors.resamples or ()))]
-    measured = tuple(
-        _measured(name, matrix, models, rows, rows._replace(a=drawn[0], b=drawn[1])) for name in measures
-    )
-    if not _matched(alike):
-        # Lists of less similar words lean less in any direction: their p would be too small, not cautious.
-        measured = tuple(replace(one, p=math.nan) for one in measured)
+    rng = np.random.default_rng([seed, 0xA550])
+    pairs = RandomPairs(units(matrix).astype(np.float32), rows.a, rows.b, np.concatenate(rows))
+    a, b = pairs.draw(n_random, rng)
+    decided = len(a) >= min(n_random, LEAST_PAIRS)
+    random = rows._replace(a=a, b=b) if decided else None
+    measured = tuple(_measured(name, matrix, models, rows, random) for name in measures)
     of_words = leanings(matrix, rows.x, rows.y)
     names = [*used[0], *used[1]]
     return Association(
@@ -281,36 +273,12 @@ def association(
         permutation_p(of_words[rows.a], of_words[rows.b], rng),
         used,
         missing,
-        n_random,
+        len(a),
         len(models),
-        alike,
+        pairs.coherence,
+        pairs.nearness,
+        decided,
     )
-
-
-def _like_list(
-    vectors: KeyedVectors, rows: np.ndarray, left_out: np.ndarray, n_lists: int, rng: np.random.Generator
-) -> tuple[np.ndarray, tuple[float, float]]:
-    """Return random lists like a given one, and the coherence of that list and of these.
-
-    Coherence matters more than frequency: the band of frequency widens until the lists are as coherent.
-    """
-    for least in BANDS:
-        pools = like_each(rows, left_out, len(vectors), least)
-        few = np.unique(np.concatenate([rows, *pools]))
-        directions = units(_matrix(vectors, few, False)).astype(np.float32)
-        random = RandomLists(
-            directions, np.searchsorted(few, rows), [np.searchsorted(few, pool) for pool in pools], rng
-        )
-        drawn = random.draw(n_lists)
-        alike = (random.wanted, float(coherence(directions, drawn).mean()))
-        if _matched([alike]) or len(few) == len(vectors):
-            break
-    return few[drawn], alike
-
-
-def _matched(alike: Sequence[tuple[float, float]]) -> bool:
-    """Return whether random lists are as coherent as the given ones, for A and for B."""
-    return all(given <= drawn + WITHIN for given, drawn in alike)
 
 
 def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> float:
@@ -373,32 +341,31 @@ def _of_used_words(matrix: np.ndarray, rows: Lists) -> tuple[np.ndarray, Lists]:
 
 
 def _measured(
-    name: str, matrix: np.ndarray, models: Sequence[np.ndarray], rows: Lists, random: Lists
+    name: str, matrix: np.ndarray, models: Sequence[np.ndarray], rows: Lists, random: Lists | None
 ) -> MeasuredAssociation:
     measure = MEASURES[name]
     function = measure.function
     value = float(function(*_of_used_words(matrix, rows)))
-    trials = np.asarray(function(*_of_used_words(matrix, random)))
-    trials = trials[np.isfinite(trials)]
-    n = len(trials)
-    if not n or not math.isfinite(value):  # a correlation of attributes that are all equally near
-        nan = math.nan
-        return MeasuredAssociation(name, value, nan, nan, nan, nan, nan, nan)
-    above, below = (1 + (trials >= value).sum()) / (n + 1), (1 + (trials <= value).sum()) / (n + 1)
+    if not math.isfinite(value):  # a correlation of attributes that are all equally near
+        return MeasuredAssociation(name, value, *[math.nan] * 6)
     variance, df = _over_words(function, *_of_used_words(matrix, rows))
     of_models = [float(function(*_of_used_words(model, rows))) for model in models]
     low, high = crossed_interval(value, variance, df, of_models)
-    random_low, random_high = np.quantile(trials, [0.025, 0.975])
+    of_lists = () if random is None else _of_random_lists(value, function(*_of_used_words(matrix, random)))
     return MeasuredAssociation(
-        name,
-        value,
-        max(low, measure.low),
-        min(high, measure.high),
-        float(min(1.0, 2 * min(above, below))),
-        float(trials.mean()),
-        float(random_low),
-        float(random_high),
+        name, value, max(low, measure.low), min(high, measure.high), *(of_lists or [math.nan] * 4)
     )
+
+
+def _of_random_lists(value: float, trials: np.ndarray) -> tuple[float, float, float, float] | tuple[()]:
+    """Return p, the mean and the range of the values of random lists; nothing if none of these is defined."""
+    trials = trials[np.isfinite(trials)]
+    n = len(trials)
+    if not n:
+        return ()
+    above, below = (1 + (trials >= value).sum()) / (n + 1), (1 + (trials <= value).sum()) / (n + 1)
+    low, high = np.quantile(trials, [0.025, 0.975])
+    return float(min(1.0, 2 * min(above, below))), float(trials.mean()), float(low), float(high)
 
 
 def _over_words(

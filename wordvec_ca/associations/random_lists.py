@@ -1,11 +1,14 @@
-"""Random lists of words that match a list in frequency and coherence, the similarity of its words to each
-other.
+"""Pairs of random lists as coherent as two given lists, and as near to each other.
 
 The null distribution of WEAT's own p-value is too narrow. It permutes words between the two lists, so it asks
 whether these two lists differ, not whether they differ by more than two lists of words about any two subjects
 do. Words about one subject are near each other, so the mean of such a list differs from that of another in
-any direction, also in that of the attributes. Random lists that are as coherent as the given ones give the
-right null distribution.
+any direction, also in that of the attributes. How much it differs depends on two things only that the given
+lists have, too: how similar the words of each list are to each other, and how near the lists are to each
+other. Random lists that match both give the right null distribution.
+
+A random list is a random word and words near it. Few words are near a tight list's, and none of like
+frequency may be: so lists are drawn from all frequent words, whatever the frequency of the given ones.
 """
 
 from __future__ import annotations
@@ -14,36 +17,41 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 
-LIKE = 500
-"""Largest number of words of similar frequency among which one is drawn."""
+LIKE = (50, 500)
+"""Smallest and largest number of words of similar frequency."""
 
-LEAST = 50
-"""Smallest number of words of similar frequency among which one is drawn, if there are enough words."""
-
-BANDS = (LEAST, 2_000, 8_000)
-"""Smallest numbers of words of similar frequency, tried in this order until random lists are coherent enough.
-At the last, 1,000 lists of eight words take seconds; a larger one would take long and match no frequency.
+FREQUENT = 30_000
+"""Number of the most frequent words from which lists are drawn. Words that are rarer have noisy vectors, and
+people do not make lists of them.
 """
 
 WITHIN = 0.03
-"""Largest difference between the mean cosines of a random list and of the given list."""
+"""Largest difference between the mean cosines of random lists and of the given lists."""
 
-GRID = 8
-"""Number of degrees of coherence to try; for each, lists are drawn from half as many words as before."""
+NEAREST = 512
+"""Number of words near the first word of a list among which the others are drawn. A list that is less
+coherent than these is drawn from fewer of the frequent words, among which the nearest are less near.
+"""
 
-FITTED = 30
-"""Number of lists drawn for each degree."""
+FIRST_WORDS = 10_000
+"""At most so many words begin a list, for A and for B: a list tighter than all others costs seconds."""
 
-ROUNDS = 8
-"""At most this factor times the wanted number of lists are drawn; then the nearest in coherence are used."""
+LEAST_PAIRS = 79
+"""Fewer pairs are too few to decide: those found are about a handful of subjects, and so not independent."""
+
+MORE = 1.5
+"""Number of lists drawn for each pair wanted, since not every list has a partner as near as wanted."""
+
+BLOCK = 64
+"""Number of lists drawn at once: their neighbours take 13 MB with 100 numbers a word."""
 
 
-def of_like_frequency(row: int, n_words: int, least: int = LEAST) -> np.ndarray:
+def of_like_frequency(row: int, n_words: int) -> np.ndarray:
     """Return the rows of words of similar frequency: those around a row, as rows are in order of frequency.
 
-    Their ranks are from half to twice that of the row; there are at least ``least`` and at most ``LIKE``.
+    Their ranks are from half to twice that of the row, but their number is within ``LIKE``.
     """
-    half = int(max(least, min(LIKE, 0.75 * row)) / 2)
+    half = int(np.clip(0.75 * row, *LIKE) / 2)
     low = max(0, min(row - half, n_words - 2 * half))
     return np.arange(low, min(n_words, low + 2 * half + 1))
 
@@ -53,76 +61,107 @@ def coherence(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
     n = rows.shape[-1]
     if n < 2:
         return np.zeros(rows.shape[:-1])
-    total = np.zeros((*rows.shape[:-1], directions.shape[1]))
-    for place in range(n):  # word by word, since all at once would take much memory
-        total += directions[rows[..., place]]
-    return np.asarray(((total**2).sum(axis=-1) - n) / (n * (n - 1)))
+    return _pairwise(sum(directions[rows[..., place]] for place in range(n)), n)
 
 
-def like_each(rows: np.ndarray, left_out: np.ndarray, n_words: int, least: int = LEAST) -> list[np.ndarray]:
-    """Return, for each word of a list, the rows of words of similar frequency, without ``left_out``."""
-    others = np.setdiff1d(np.arange(n_words), left_out)
-    if len(others) < len(rows):
-        raise DataError(
-            f"the vectors have {len(others):,} words that are in none of the lists, too few for random lists "
-            f"of {len(rows):,} words; give vectors of more words"
+def _pairwise(total: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Return the mean cosine of two of n directions, from the sum of the directions."""
+    return np.asarray(((total.astype(np.float64) ** 2).sum(axis=-1) - n) / (n * (n - np.float64(1))))
+
+
+class RandomPairs:
+    """Draws pairs of lists like two given lists.
+
+    Attributes
+    ----------
+    coherence : tuple of float
+        Mean cosine between the words of A, and of B.
+    nearness : float
+        Cosine between a word of A and a word of B, on average.
+    """
+
+    def __init__(self, directions: np.ndarray, a: np.ndarray, b: np.ndarray, left_out: np.ndarray) -> None:
+        self._directions = directions
+        self._frequent = np.setdiff1d(np.arange(min(FREQUENT, len(directions))), left_out)
+        if len(self._frequent) < len(a) + len(b):
+            raise DataError(
+                f"the vectors have {len(self._frequent):,} words that are in none of the lists, too few for "
+                f"random lists of {len(a):,} and {len(b):,} words; give vectors of more words"
+            )
+        self._sizes = len(a), len(b)
+        self.coherence = float(coherence(directions, a)), float(coherence(directions, b))
+        self.nearness = float(directions[a].mean(axis=0) @ directions[b].mean(axis=0))
+
+    def draw(self, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``n_pairs`` lists for A and as many for B, one in a row; fewer if there are not so many."""
+        first = rng.permutation(self._frequent)
+        # No word begins lists of both kinds: such pairs would be two halves of one subject.
+        a, b = (
+            self._lists(first[half::2], n, wanted, int(MORE * n_pairs), rng)
+            for half, n, wanted in zip((0, 1), self._sizes, self.coherence, strict=True)
         )
-    places = np.searchsorted(others, rows)
-    # A long list of frequent words needs more words to draw from than it has.
-    least = max(min(least, len(others)), 2 * len(rows))
-    return [others[of_like_frequency(int(place), len(others), least)] for place in places]
-
-
-class RandomLists:
-    """Draws lists like a given one."""
-
-    def __init__(
-        self, directions: np.ndarray, rows: np.ndarray, pools: list[np.ndarray], rng: np.random.Generator
-    ) -> None:
-        self._directions, self._pools, self._rng = directions, pools, rng
-        self._of_pools = [np.ascontiguousarray(directions[pool].T) for pool in pools]
-        self.wanted = float(coherence(directions, rows))
-        shares = np.repeat(0.5 ** np.arange(GRID), FITTED)
-        found = coherence(directions, self._drawn(shares)).reshape(GRID, FITTED).mean(axis=1)
-        # Smaller shares give more coherent lists; interpolate between the two shares that are about right.
-        rising = np.maximum.accumulate(found)
-        self._share = float(np.exp(np.interp(self.wanted, rising, np.log(shares[::FITTED]))))
-
-    def draw(self, n_lists: int) -> np.ndarray:
-        """Return random lists whose words are as similar to each other as those of the given list."""
-        lists, off = np.empty((0, len(self._pools)), np.int64), np.empty(0)
-        for _ in range(ROUNDS):
-            # Some lists are drawn from fewer words, some from more, since single lists vary about their mean.
-            shares = np.minimum(1.0, self._share * np.exp(0.3 * self._rng.normal(size=n_lists)))
-            drawn = self._drawn(shares)
-            lists = np.concatenate([lists, drawn])
-            off = np.append(off, np.abs(coherence(self._directions, drawn) - self.wanted))
-            if (off <= WITHIN).sum() >= n_lists:
+        means_a, means_b = (self._directions[one].mean(axis=1) for one in (a, b))
+        free = np.ones(len(b), bool)
+        pairs: list[tuple[int, int]] = []
+        for i, mean in enumerate(means_a):
+            partners = np.flatnonzero(free & (np.abs(means_b @ mean - self.nearness) <= WITHIN))
+            partners = rng.permutation(partners)
+            apart = partners[~np.isin(b[partners], a[i]).any(axis=1)]
+            if len(apart):
+                free[apart[0]] = False  # each list is used once, so pairs are nearly independent
+                pairs.append((i, int(apart[0])))
+            if len(pairs) == n_pairs:
                 break
-        # Take the lists that are near enough, in the order drawn; if too few, add the nearest of the others.
-        order = np.argsort(np.maximum(off, WITHIN), kind="stable")
-        return lists[order[:n_lists]]
+        of_a, of_b = np.array(pairs, np.int64).reshape(-1, 2).T
+        return a[of_a], b[of_b]
 
-    def _drawn(self, shares: np.ndarray) -> np.ndarray:
-        """Return lists of a random word and other words that are drawn from those nearest to it."""
-        n_lists, n_places = len(shares), len(self._pools)
-        lists = np.full((n_lists, n_places), -1, np.int64)
-        first = self._rng.integers(0, n_places, n_lists)
-        for place, pool in enumerate(self._pools):
-            those = first == place
-            lists[those, place] = self._rng.choice(pool, int(those.sum()))
-        seeds = self._directions[lists[np.arange(n_lists), first]]
-        for place, (pool, of_pool) in enumerate(zip(self._pools, self._of_pools, strict=True)):
-            those = np.flatnonzero(first != place)
-            cosines = seeds[those] @ of_pool
-            # A word must be in a list only once, so words already in it are put last.
-            at = np.minimum(np.searchsorted(pool, lists[those]), len(pool) - 1)
-            row, column = np.nonzero(pool[at] == lists[those])
-            cosines[row, at[row, column]] = -np.inf
-            among = np.maximum(n_places + 1, np.rint(shares[those] * len(pool)))
-            among = np.minimum(among, len(pool) - np.bincount(row, minlength=len(those))).astype(np.int64)
-            rank = self._rng.integers(0, among)
-            # Sorting values and looking one up is several times faster than sorting places.
-            value = np.sort(cosines, axis=1)[np.arange(len(those)), len(pool) - 1 - rank]
-            lists[those, place] = pool[(cosines == value[:, None]).argmax(axis=1)]
-        return lists
+    def _lists(
+        self, first: np.ndarray, n: int, wanted: float, n_lists: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return lists of ``n`` words of the wanted coherence, each of words near one of the first words."""
+        own = first
+        # A small vocabulary has fewer words than lists are wanted: its words begin several lists.
+        first = np.resize(first, max(2 * n_lists, min(len(first), FIRST_WORDS)))
+        pool, nearest = self._frequent, max(NEAREST, 4 * n)
+        of_pool = self._directions[pool].T
+        found = np.empty((0, n), np.int64)
+        at = 0
+        while at < len(first) and len(found) < n_lists:
+            near = pool[_nearest(self._directions[first[at : at + BLOCK]] @ of_pool, nearest)]
+            sizes = np.unique(np.rint(np.geomspace(n, near.shape[1], 12)).astype(np.int64))
+            sums = np.cumsum(self._directions[near], axis=1)[:, sizes - 1]
+            similar = np.minimum.accumulate(_pairwise(sums, sizes), axis=1)
+            if np.median(similar[:, -1]) > wanted and len(pool) > min(nearest, len(own)):
+                # Long lists for A and B from one small pool would share words.
+                pool = rng.choice(own, min(len(own), max(nearest, len(pool) // 4)), replace=False)
+                of_pool = self._directions[pool].T
+                continue  # the same words again, with neighbours that are less near
+            at += BLOCK
+            reached = similar[:, 0] >= wanted - WITHIN
+            # The words of a random list among the nearest m are as similar as these m, on average.
+            among = [np.exp(np.interp(-wanted, -one, np.log(sizes))) for one in similar[reached]]
+            found = np.concatenate([found, self._thinned(near[reached], np.rint(among), n, wanted, rng)])
+        return found[:n_lists]
+
+    def _thinned(
+        self, near: np.ndarray, among: np.ndarray, n: int, wanted: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return lists of ``n`` random words among the first in each row, if their coherence is right."""
+        right = []
+        for _ in range(4):  # later attempts find few
+            order = rng.random(near.shape)
+            order[np.arange(near.shape[1]) >= among[:, None]] = 2.0
+            chosen = np.argpartition(order, n - 1, axis=1)[:, :n]
+            lists = np.take_along_axis(near, chosen, axis=1)
+            good = np.abs(coherence(self._directions, lists) - wanted) <= WITHIN
+            right.append(lists[good])
+            near, among = near[~good], among[~good]
+        return np.concatenate(right)
+
+
+def _nearest(cosines: np.ndarray, n: int) -> np.ndarray:
+    """Return the columns of the ``n`` largest cosines of each row, the largest first."""
+    n = min(n, cosines.shape[1])
+    near = np.argpartition(-cosines, n - 1, axis=1)[:, :n]
+    order = np.argsort(-np.take_along_axis(cosines, near, axis=1), axis=1)
+    return np.asarray(np.take_along_axis(near, order, axis=1))

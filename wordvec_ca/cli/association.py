@@ -111,12 +111,12 @@ def _table(found: Association) -> str:
             f"{one.measure:<12} {one.value:8.3f} {_range(one.low, one.high):>18} {p:>8} "
             f"{_range(one.random_low, one.random_high):>22}"
         )
-    verdict = (
-        f"{found.measures[0].measure}: cannot be decided, as no random lists are as coherent."
+    verdict = f"{found.measures[0].measure}: " + (
+        "cannot be decided, as too few random lists are as coherent and as near to each other."
         if not found.decided
-        else f"{found.measures[0].measure}: more than random lists give (p < .05)."
+        else "more than random lists give (p < .05)."
         if found.told_apart
-        else f"{found.measures[0].measure}: no different from random lists as frequent and as coherent."
+        else "no different from random lists as coherent and as near to each other."
     )
     over = "words and models" if found.n_models else "words; cawv train --resamples adds models"
     lines += [
