@@ -89,7 +89,9 @@ def test_what_cannot_be_decided_is_said():
         [accuracy(zeros, "base")],
         [[accuracy(four, "few")], [accuracy(many, "clear")], [accuracy(zeros, "same")]],
     )
-    assert few.p == pytest.approx(2 / 16)  # all patterns of four signs
+    assert (
+        2 / 16 <= few.p < 0.15
+    )  # all patterns of four signs, and a little for what another seed would change
     assert (few.verdict, clear.verdict, same.verdict) == ("cannot be decided", "better", "tie")
     assert "cannot be decided" in comparison_table([few, clear])
     hundreds = compare([accuracy(zeros, "base")], [[accuracy(many, f"m{i}")] for i in range(120)])

@@ -272,7 +272,7 @@ def seeds_of_checkpoints() -> Iterator[Files]:
     trainer, zeros = trainer_of_small_model(), [0.0] * len(STATS)
     points = [[1.5, 0.5, 1, 600, 0.03, 2.5, 2.5, 0.3]]
     state = State(
-        *("run", trainer.config.as_dict(), "0", "avx2", "print", 1000, 2, 0, 0, 0.5, 1.5, zeros, zeros),
+        *("run", trainer.config.as_dict(), "0", "avx2", "print", 2, 0, 0, 0.5, 1.5, zeros, zeros),
         **{"losses": [2.0], "history": points, "pools": trainer.replica.negatives.plan},
     )
     with tempfile.TemporaryDirectory() as place:

@@ -44,13 +44,13 @@ def read_csv(path: str | Path) -> VectorTable:
     """Read vectors, plain or compressed."""
     with open_by_content(path) as stream:
         lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-        first_line = lines.readline()
-        rows = csv.reader(itertools.chain([first_line], lines), delimiter=_delimiter(first_line))
         numbers: list[int] = []
         words: list[str] = []
         vectors: list[np.ndarray] = []
         counts: list[int] = []
         try:
+            first_line = lines.readline()
+            rows = csv.reader(itertools.chain([first_line], lines), delimiter=_delimiter(first_line))
             names, first = next(rows), next(rows)
             numbers = [i for i, cell in enumerate(first) if names[i] != "count" and _is_number(cell)]
             lists = [i for i, cell in enumerate(first) if cell.startswith("[")]

@@ -84,7 +84,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
         code = kind.encoding.upper()
         raise DataError(f"{place} is in {code}; convert it: iconv -f {code} -t UTF-8 < OLD > NEW")
     text_format.check_line_ends(head, str(place))
-    head = text_format.without_comments(head)
+    whole_head, head = head, text_format.without_comments(head)
     first, _, rest = head.partition(b"\n")
     if rest.startswith(text_format.BASE64) and not first.startswith(text_format.BASE64):
         return "word2vec"
@@ -101,7 +101,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
             "spacy init vectors --mode floret"
         )
     first = first.removeprefix(text_format.BOM)
-    if is_csv_table(head):
+    if is_csv_table(head) or is_csv_table(whole_head):  # ";0;1;2" names columns; it is not a comment
         return "csv"
     n_numbers = text_format.numbers_in(first)
     if n_numbers > 1:

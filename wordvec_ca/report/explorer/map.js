@@ -350,7 +350,7 @@ class PointMap {
       for (const region of regions) {
         const [, x, y, , size, , top] = region;
         const pixels = first ? Math.round((small ? 12 : 14 - level) + (5 - 2 * level) * Math.sqrt(size / most)) : small ? 10 : 11.5;
-        const name = this.data.nameOf(region, 18).slice(0, first && !small ? 3 : 2).join(" · ");
+        const name = this.data.wordsOf(region, 18).slice(0, first && !small ? 3 : 2).join(" · ");
         const [red, green, blue] = colourOfPlace(x, y, this.theme.lightness);
         const colour = first ? this.theme.ink : `color-mix(in srgb, rgb(${red} ${green} ${blue}) 45%, ${this.theme.ink})`;
         const style = { font: `${first ? 700 : 500} ${pixels}px system-ui, sans-serif`, colour, centred: true, size: pixels };

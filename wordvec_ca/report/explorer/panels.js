@@ -277,7 +277,7 @@ class Panels {
     const named = explorer.regions[explorer.mapOf].filter(([level]) => level === 0).sort((a, b) => b[4] - a[4]);
     if (!named.length) return [];
     const one = (region) => el("li", {}, el("button", { type: "button", onclick: () => explorer.selectRegion(region) },
-      el("bdi", {}, explorer.nameOf(region, 18).join(" · "))));
+      el("bdi", {}, explorer.wordsOf(region, 18).join(" · "))));
     return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Where words are dense on the map, named by the frequent words that are nearer to them than to all words."),
       el("ul", { class: "words regions" }, ...named.map(one))];
   }

@@ -316,7 +316,7 @@ class Explorer {
   }
 
   /** The words that name a region: of documents, typical words of their texts. */
-  nameOf([, , , rows, , , , typical], longest) {
+  wordsOf([, , , rows, , , , typical], longest) {
     return (typical?.length ? typical : rows.map((row) => this.words[row])).map((word) => shown(word, longest));
   }
 
