@@ -44,6 +44,7 @@ def read_csv(path: str | Path) -> VectorTable:
     """Read vectors, plain or compressed."""
     with open_by_content(path) as stream:
         lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        rows = csv.reader([])  # for the number of the line, if the first one cannot be decoded
         numbers: list[int] = []
         words: list[str] = []
         vectors: list[np.ndarray] = []

@@ -248,8 +248,8 @@ class Explorer {
     if (asked.has("at") && [x, y, scale].every(Number.isFinite)) this.map.animate(0, () => this.map.setView({ x, y, scale }));
   }
 
-  nameOf([, , , named]) {
-    return named.map((row) => shown(this.words[row], 18)).join(" · ");
+  nameOf(region) {
+    return this.wordsOf(region, 18).join(" · ");
   }
 
   answer(asked) {
