@@ -19,7 +19,7 @@ FACES = ("cluster", "eval", "fasttext", "gensim", "gensim.models", "nn", "senten
 OTHERS = {
     "runs": ["plan", "resume", "train"],
     "models": [
-        "Callback", "ContextWeight", "Documents", "EmbeddingModel", "History", "Point", "Progress",
+        "Callback", "ContextWeight", "DocumentRows", "EmbeddingModel", "History", "Point", "Progress",
         "TrainConfig", "WindowAttention", "attention_weights",
     ],
     "training": ["TrainingDiverged"],

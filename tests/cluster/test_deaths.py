@@ -114,7 +114,8 @@ def test_the_bits_do_not_depend_on_slices_and_nodes(
 def workers(node: Any) -> list[Any]:
     """Return the processes of a node that run tasks; its agents share the fate of its raylet."""
     raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
-    return [p for p in raylet.children() if p.name().startswith("ray::") and "Agent" not in p.cmdline()[0]]
+    # a name, unlike a command line, can also be had of a process that has just ended
+    return [p for p in raylet.children() if p.name().startswith("ray::") and "Agent" not in p.name()]
 
 
 def command(machines: Any, text: Path, model: Path, *more: str) -> list[str]:
