@@ -20,8 +20,8 @@ DEVIATIONS = {
     "similarity": 0.011,
     "analogy": 0.0,  # two pairs of words in each question are its units already: nothing is left beside them
     "categorization": 0.0,  # nor here, where sets are small and several searches differ
-    "pos-induction": 0.01,
-    "tagging": 0.003,
+    "pos-induction": 0.003,
+    "tagging": 0.001,
     "sentiment": 0.007,
     "sts": 0.007,
     "sick": 0.004,
@@ -30,9 +30,11 @@ DEVIATIONS = {
 
 It is from pairs of seeds on each full public set: sigma^2 = (mean D^2 - mean SE^2) / 2, where D is the
 difference of two seeds and SE its standard error over items; the mean over CBOW with 1, 3 and 10 M words and
-attention and skip-gram with 1 M, floored at 0 (docs/evidence, two-seeds). A task has the largest value of its
-sets, rounded up to a thousandth, so that no set is called different too often. The size of the text makes no
-difference that could be seen.
+attention and skip-gram with 1 M, floored at 0 (docs/evidence, two-seeds). Sentiment has CBOW and attention
+only, tagging and induction eight seeds of CBOW with 1 M words. A task has the largest value of its sets,
+rounded up to a thousandth, so that no set is called different too often. The size of the text makes no
+difference that could be seen. Those that other seeds judged were fixed before that, and before the last of
+the measuring seeds, with which similarity would have .010 and sentence pairs .006.
 """
 
 
