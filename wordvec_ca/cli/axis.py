@@ -55,9 +55,9 @@ def command(
 
     With --targets and --attributes, measure instead how two lists of words are associated with two others:
     cawv axis MODEL --targets flowers.txt insects.txt --attributes good.txt bad.txt. The measures are defined
-    as in WEFE. p is the share of pairs of random lists with an association as strong as that of A and B;
-    their words are as frequent, and as similar to each other, as those of A and B. WEAT's own p, a weaker
-    test, is given below.
+    as in WEFE. p is the share of pairs of random lists with an association as strong as that of A and B. Each
+    is a frequent word and words near it, as similar to each other as those of A and B, in pairs as near as A
+    and B. Where there are too few, it cannot be decided. WEAT's own p, a weaker test, is given below.
     """
     from wordvec_ca.associations import axis, read_pairs, read_words
     from wordvec_ca.report import projection_chart
