@@ -47,8 +47,8 @@ give a p below it."""
 MEASURES = ("effect-size", "weat")
 
 WITH_NAMES = {
-    3: ("european_american_names_5", "african_american_names_5", "pleasant_5", "unpleasant_5"),
-    4: ("european_american_names_7", "african_american_names_7", "pleasant_5", "unpleasant_5"),
+    3: ("european_american_names_5", "african_american_names_5", "pleasant_5", "unpleasant_5b"),
+    4: ("european_american_names_7", "african_american_names_7", "pleasant_5", "unpleasant_5b"),
     5: ("european_american_names_7", "african_american_names_7", "pleasant_9", "unpleasant_9"),
     6: ("male_names", "female_names", "career", "family"),
     10: ("young_people_names", "old_people_names", "pleasant_9", "unpleasant_9"),
