@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, json_option, part_option, restrict_vocab_option, vectors_option
-from wordvec_ca.cli.output import show_json
+from wordvec_ca.cli.output import show_json, show_styled
 from wordvec_ca.cli.paths import ExistingPath
 
 
@@ -49,7 +49,6 @@ def command(
     the first answer.
     """
     from wordvec_ca.cli.neighbour_table import look_up, neighbour_records, neighbour_table, unknown_word
-    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import analogies
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.options import json_option, threads_option, vectors_option
-from wordvec_ca.cli.output import say, show, show_json
+from wordvec_ca.cli.output import is_terminal, say, show, show_json
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 
 
@@ -52,7 +52,6 @@ def command(
     import time
 
     from wordvec_ca.cli.neighbour_index import index_of, rows_of
-    from wordvec_ca.cli.output import is_terminal
     from wordvec_ca.cli.terminal import status
     from wordvec_ca.specs.quantities import duration
     from wordvec_ca.vectors import ApproximateNeighbours

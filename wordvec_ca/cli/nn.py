@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import json_option, part_option, restrict_vocab_option, vectors_option
-from wordvec_ca.cli.output import reason, say, show_json
+from wordvec_ca.cli.output import reason, say, show_json, show_styled
 from wordvec_ca.cli.paths import INPUT, ExistingPath
 
 
@@ -64,7 +64,6 @@ def command(
         neighbour_records,
         neighbour_table,
     )
-    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import Neighbour, Neighbours, shown_sum
 
@@ -121,7 +120,6 @@ def command(
 def near_documents(model: str, tags: tuple[str, ...], topn: int, as_json: bool) -> None:
     """Print the documents nearest to some documents of a model."""
     from wordvec_ca.cli.neighbour_table import neighbour_records, neighbour_table
-    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.models import document_vectors
 
     table, row_of = document_vectors(model)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.options import Choice
-from wordvec_ca.cli.output import say, show
+from wordvec_ca.cli.output import say, show, show_styled
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.specs.models import VECTOR_FORMS
 
@@ -91,7 +91,6 @@ def _add_ngrams(source: str, output: str, overwrite: bool, quiet: bool) -> None:
 
 def _show_gain(before: Any, after: Any) -> None:
     """Print the figures of similarity and analogies before and after, on sets that come with gensim."""
-    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.errors import DataError
     from wordvec_ca.eval import plan, run

@@ -13,7 +13,7 @@ import click
 
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import json_option, vectors_option
-from wordvec_ca.cli.output import reason, say, show_json
+from wordvec_ca.cli.output import reason, say, show_json, show_styled, styled
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, ExistingPath
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -66,7 +66,6 @@ def command(
 
     MODEL was trained with cawv train --for items. Items of the basket are never recommended.
     """  # noqa: D301 - click needs the backspace
-    from wordvec_ca.cli.output import show_styled, styled
     from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.errors import DataError
     from wordvec_ca.vectors import recommend, recommend_each

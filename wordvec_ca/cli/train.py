@@ -15,7 +15,7 @@ import click
 import cloup
 
 from wordvec_ca.cli.options import FirstPage, option, options_from, typed_options
-from wordvec_ca.cli.output import next_commands, say, show
+from wordvec_ca.cli.output import next_commands, say, show, show_styled
 from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.settings import config_option, given_settings, preset_option
 from wordvec_ca.errors import Option
@@ -327,7 +327,6 @@ def _kind(model: Any) -> Literal["words", "documents", "items"]:
 
 def _judge_by_held_out_sessions(model: Any, corpus: list[str]) -> None:
     """Print how well the vectors, and counting, propose the next item in the sessions held out."""
-    from wordvec_ca.cli.output import show_styled
     from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.corpus import sessions_of
     from wordvec_ca.eval import Sequences, next_item, report_rows

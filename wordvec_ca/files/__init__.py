@@ -49,7 +49,7 @@ from wordvec_ca.files.npy import (
 )
 from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
 from wordvec_ca.files.pipes import check_readable_again, is_read_once
-from wordvec_ca.files.remote import absolute_name, file_system, is_transient, is_url, patiently, seconds_away
+from wordvec_ca.files.remote import absolute_name, file_system, is_transient, is_url, patiently
 from wordvec_ca.files.scratch import scratch_array
 from wordvec_ca.files.similar_names import nearest_name
 from wordvec_ca.files.storage import Storage
@@ -107,7 +107,6 @@ __all__ = [
     "save_json",
     "save_npy",
     "scratch_array",
-    "seconds_away",
     "split_lines",
     "still_named",
     "take_lock",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -33,9 +32,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 
 WARN_EVERY = 30.0
 """Seconds between two warnings that a server does not answer."""
-
-_failing: dict[int, float] = {}
-"""For each thread that repeats a request, the time of its first failed attempt."""
 
 T = TypeVar("T")
 
@@ -79,36 +75,23 @@ def patiently(action: Callable[[], T], place: str, patience: float) -> T:
     fsspec's file systems also retry, but each in its own way, only for seconds, and only for errors that it
     knows. This function does it in one way for all of them, and warns the user.
     """
-    pause, me = FIRST_PAUSE, threading.get_ident()
+    pause = FIRST_PAUSE
     first = warned_at = 0.0
-    outermost = me not in _failing
-    try:
-        while True:
-            try:
-                return action()
-            except Exception as error:  # each file system raises errors of its own
-                now = time.monotonic()
-                first = first or now
-                if not is_transient(error) or now + pause > first + patience:
-                    raise
-                if outermost:
-                    _failing[me] = first
-                if now - warned_at > WARN_EVERY:
-                    lasts = f" for {now - first:.0f} s" if warned_at else ""
-                    message = f"{place!r} does not answer{lasts} ({error}); it is tried again"
-                    warnings.warn(showable(message, [place]), stacklevel=3)
-                    warned_at = now
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-    finally:
-        if outermost:
-            _failing.pop(me, None)
-
-
-def seconds_away() -> float:
-    """Return for how many seconds the requests that threads of this process repeat have had no answer."""
-    now = time.monotonic()
-    return max((now - since for since in list(_failing.values())), default=0.0)
+    while True:
+        try:
+            return action()
+        except Exception as error:  # each file system raises errors of its own
+            now = time.monotonic()
+            first = first or now
+            if not is_transient(error) or now + pause > first + patience:
+                raise
+            if now - warned_at > WARN_EVERY:
+                lasts = f" for {now - first:.0f} s" if warned_at else ""
+                message = f"{place!r} does not answer{lasts} ({error}); it is tried again"
+                warnings.warn(showable(message, [place]), stacklevel=3)
+                warned_at = now
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def is_transient(error: BaseException | None) -> bool:
