@@ -271,7 +271,6 @@ MODEL_ALIASES = {alias: spec.name for spec in SPECS for alias in spec.aliases}
 """Other names that people use for the models."""
 
 AttentionKind = Literal["full", "position", "word"]
-ATTENTION_KINDS = get_args(AttentionKind)
 """What attention logits can depend on: word and place, place alone, or word alone."""
 
 

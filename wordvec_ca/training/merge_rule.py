@@ -22,9 +22,6 @@ from numpy.typing import NDArray
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.schedule import kept_counts
 
-RULES = ("saturating", "mean", "sum")
-"""The rule above, and two rules for comparison."""
-
 NODE_TOUCH = 0.1
 """Weight of a touch of a node of the tree. The words below a node pull it in both directions, and the root is
 part of every step, so each touch covers a smaller share of the distance (docs/evidence, replicas)."""
