@@ -197,8 +197,11 @@ def report(design: Design, items: Columns, units: np.ndarray | None, model: str)
     """Return a report whose headline is the design's metric."""
     metric = Metric(float("nan"), statistic=design.statistic, columns=design.columns)
     n = len(items[design.columns[0]])
+    # Simulated answers have no noise of training: of one training, `compare` adds none.
     return Report(
-        "simulated", design.name, {design.name: metric}, n, 1.0, "items", 1, "", items, units, model=model
+        *("simulated", design.name, {design.name: metric}, n, 1.0, "items", 1, "", items, units),
+        model=model,
+        trained="simulated",
     )
 
 

@@ -125,7 +125,7 @@ def test_a_file_that_ends_early_is_no_ctrl_c(
         assert (done.code, "Interrupted" in done.err) == (1, False)
         assert name in done.err
         if ".cut" in name:
-            assert "truncated" in done.err
+            assert "data ends early" in done.err
         else:
             assert "promise" in done.err, done.err
 

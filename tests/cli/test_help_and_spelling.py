@@ -68,7 +68,7 @@ def test_headings_name_commands_once() -> None:
         (["train", "c.txt", "--model", "cbow-atn"], "Did you mean cbow-attn"),
         (["train", "c.txt", "--negatives", "shard"], "Did you mean shared?"),
         (["train", "c.txt", "--tokenizer", "wrods"], "Did you mean words?"),
-        (["train", "c.txt", "--normalize", "NFCC"], "Did you mean nfc"),
+        (["train", "c.txt", "--normalize", "NFCC"], "Did you mean nfc or nfkc?"),
         (["--completion", "bsh"], "Did you mean bash"),
         (["demo", "--model", "skip-grams"], "Did you mean skipgram?"),
         (["eval", "v.safetensors", "--tasks", "analogy,simlarity"], "Did you mean similarity?"),

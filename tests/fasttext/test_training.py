@@ -174,7 +174,9 @@ def test_labels_with_commas_between_them_are_warned_of(tmp_path: Path) -> None:
     lines = ["__label__a,__label__b good fine", "__label__a good", "__label__b,c poor"] * 20
     (tmp_path / "t").write_text("\n".join(lines) + "\n")
     options = {"dim": 4, "epoch": 1, "thread": 1, "verbose": 0}
-    with pytest.warns(UserWarning, match="1 of 3 labels are several.*__label__a,__label__b.*spaces"):
+    with pytest.warns(
+        UserWarning, match="1 of 3 labels are several without spaces.*__label__a,__label__b.*spaces"
+    ):
         fasttext.train_supervised(str(tmp_path / "t"), **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
