@@ -286,7 +286,7 @@ static size_t merge_runs(Run *heap, int *n, char *out, size_t room)
         const char *text = text_of(r);
         for (uint32_t i = 0; i < r->length; i++) {
             char c = text[i], letter = c == '\t' ? 't' : c == '\n' ? 'n' : c == '\r' ? 'r' : c == '\\' ? '\\' : 0;
-            if (letter)
+            if (letter || (i + 2 < r->length && memcmp(text + i, "\xef\xbb\xbf", 3) == 0))
                 out[w++] = '\\';
             out[w++] = letter ? letter : c;
         }

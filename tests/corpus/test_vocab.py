@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wordvec_ca.cli import main
@@ -37,6 +37,7 @@ def test_order_is_count_then_bytes(counts: dict[str, int]) -> None:
 
 @settings(deadline=None)
 @given(COUNTS)
+@example({"\ufeff": 0, "0": 0})  # not the byte order mark of the file
 def test_any_word_survives_the_file(tmp_path_factory: pytest.TempPathFactory, counts: dict[str, int]) -> None:
     path = tmp_path_factory.mktemp("vocab") / "vocab.tsv"
     vocab = Vocab.from_counts(counts)

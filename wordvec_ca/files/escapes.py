@@ -1,4 +1,5 @@
-r"""Writes any word on one line: backslash, tab, newline and carriage return become ``\\ \t \n \r``.
+r"""Writes any word on one line: backslash, tab, newline and carriage return become ``\\ \t \n \r``;
+a backslash is put before U+FEFF.
 
 Used wherever a file keeps words in lines: ``vocab.tsv``, the ``words`` tensor of safetensors files and
 the metadata of the TensorBoard projector.
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+# A word that begins with U+FEFF would, in the first line, be taken for the byte order mark of the file.
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\ufeff": "\\\ufeff"}
 _ORIGINALS = {escape: original for original, escape in _ESCAPES.items()}
 _TABLE = str.maketrans(_ESCAPES)
 
