@@ -114,8 +114,14 @@ def test_the_bits_do_not_depend_on_slices_and_nodes(
 def workers(node: Any) -> list[Any]:
     """Return the processes of a node that run tasks; its agents share the fate of its raylet."""
     raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
-    # a name, unlike a command line, can also be had of a process that has just ended
-    return [p for p in raylet.children() if p.name().startswith("ray::") and "Agent" not in p.name()]
+
+    def works(process: Any) -> bool:
+        try:  # the name is cut off after 15 letters, so that agents can be told by the command line alone
+            return process.name().startswith("ray::") and "Agent" not in process.cmdline()[0]
+        except (psutil.NoSuchProcess, IndexError):  # it has just ended
+            return False
+
+    return list(filter(works, raylet.children()))
 
 
 def command(machines: Any, text: Path, model: Path, *more: str) -> list[str]:
