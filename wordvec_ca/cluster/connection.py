@@ -66,6 +66,8 @@ def connected(
                     if watcher is not None:
                         watcher.kill(f"{MARK}={mark}")
                     local = _local(nodes, threads, mark)
+                    if watcher is not None:
+                        watcher.kill_users(f"{local.head_node.get_session_dir_path()}/")
                     ray.init(address=local.address, **quiet)
                 else:
                     ray.init(address=cluster, **quiet)

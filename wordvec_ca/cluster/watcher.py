@@ -14,20 +14,34 @@ from contextlib import contextmanager
 
 _WATCH = """
 import os, signal, sys
-message, mark = sys.argv[1], None
+message, mark, folder = sys.argv[1], None, None
+
+
+def is_ours(pid):
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        if mark in file.read().split(b"\\0"):
+            return True
+    # A process that Ray has given a title has lost its environment, but not the files of its log.
+    files = f"/proc/{pid}/fd"
+    return folder is not None and any(
+        os.readlink(f"{files}/{one}").startswith(folder) for one in os.listdir(files)
+    )
+
+
 for line in sys.stdin:
     kind, _, rest = line.rstrip("\\n").partition(" ")
     if kind == "mark":
         mark = rest.encode()
+    elif kind == "folder":
+        folder = rest
     else:
         message = rest
 if message:
     print(message, file=sys.stderr, flush=True)
     for pid in os.listdir("/proc") if mark and os.path.isdir("/proc") else []:
         try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                if mark in file.read().split(b"\\0"):
-                    os.kill(int(pid), signal.SIGKILL)
+            if is_ours(pid):
+                os.kill(int(pid), signal.SIGKILL)
         except (OSError, ValueError):
             pass
 """
@@ -46,6 +60,10 @@ class Watcher:
     def kill(self, mark: str) -> None:
         """Set the variable, as ``NAME=VALUE``, that the processes have which are to be ended too."""
         self._tell(f"mark {mark}")
+
+    def kill_users(self, folder: str) -> None:
+        """Set a folder in which the processes have open files that are to be ended, too."""
+        self._tell(f"folder {folder}")
 
 
 @contextmanager
