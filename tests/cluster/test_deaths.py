@@ -384,7 +384,7 @@ def test_ray_that_answers_no_more_ends_the_run_which_can_be_resumed(
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'wordvec-ca[cluster]'")
     cawv = [sys.executable, "-m", "wordvec_ca", "train", "--progress", "none"]
     options = ["--cluster", "local", "--nodes", "2", "--workers", "1", "--checkpoint-every", "1s"]
-    options += ["--vector-size", "32", "--epochs", "30", "--min-count", "1", "-o", str(tmp_path / "model")]
+    options += ["--vector-size", "32", "--epochs", "150", "--min-count", "1", "-o", str(tmp_path / "model")]
     said = tmp_path / "said"
     with said.open("wb") as file:
         run = subprocess.Popen([*cawv, str(text / "part-0.txt"), *options], stdout=file, stderr=file)
