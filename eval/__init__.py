@@ -4,6 +4,10 @@ Input: vectors of any origin and folders of evaluation sets. Output: a `Report` 
 intervals and coverage, and paired comparisons of models. Nothing here knows how vectors were trained.
 """
 
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
+
 from wordvec_ca.eval.comparison import (
     Difference,
     compare,
@@ -12,12 +16,11 @@ from wordvec_ca.eval.comparison import (
     comparison_table,
     holm,
 )
-from wordvec_ca.eval.controls import CONTROLS, control
-from wordvec_ca.eval.data.sequences import Sequences
+from wordvec_ca.eval.controls import CONTROLS, common_words, control
+from wordvec_ca.eval.data.sequences import ReadSequences, Sequences, read_sequences
 from wordvec_ca.eval.data.treebanks import read_tagged
 from wordvec_ca.eval.data.word_sets import read_word_pairs
 from wordvec_ca.eval.report import Metric, Report, report_remarks, report_rows, report_table, reports_in
-from wordvec_ca.eval.shared_words import common_words
 from wordvec_ca.eval.statistics.resampling import bootstrap
 from wordvec_ca.eval.suite import Missing, plan, run
 from wordvec_ca.eval.summary import summary_lines
@@ -25,34 +28,3 @@ from wordvec_ca.eval.task_table import TASKS
 from wordvec_ca.eval.tasks import next_item, pos_induction
 from wordvec_ca.eval.tasks.similarity import evaluate
 from wordvec_ca.eval.tasks.sts import SENTENCE_METHODS
-
-__all__ = [
-    "CONTROLS",
-    "SENTENCE_METHODS",
-    "TASKS",
-    "Difference",
-    "Metric",
-    "Missing",
-    "Report",
-    "Sequences",
-    "bootstrap",
-    "common_words",
-    "compare",
-    "comparison_remarks",
-    "comparison_rows",
-    "comparison_table",
-    "control",
-    "evaluate",
-    "holm",
-    "next_item",
-    "plan",
-    "pos_induction",
-    "read_tagged",
-    "read_word_pairs",
-    "report_remarks",
-    "report_rows",
-    "report_table",
-    "reports_in",
-    "run",
-    "summary_lines",
-]

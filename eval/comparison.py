@@ -11,9 +11,8 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.report import Report, aligned, known
-from wordvec_ca.eval.statistics.paired import paired_difference
-from wordvec_ca.eval.statistics.searches import n_searches
-from wordvec_ca.eval.statistics.training import variance_of_training, with_training
+from wordvec_ca.eval.statistics.paired import paired_difference, variance_of_training, with_training
+from wordvec_ca.eval.statistics.resampling import n_searches
 from wordvec_ca.vectors import interval_of_difference
 
 
@@ -35,8 +34,8 @@ class Difference:
         Two-sided p-value, over items and trainings.
     holm : float
         p adjusted for the number of comparisons (Holm 1979).
-    n : int
-        Items.
+    n, n_items : int
+        Items that both models cover, and all items of the set.
     verdict : str
         "better", "worse", "tie", or "cannot be decided": the items are so few, and the comparisons so many,
         that even ``smallest_p`` would not be evidence.
@@ -73,6 +72,7 @@ class Difference:
     p: float
     holm: float
     n: int
+    n_items: int
     verdict: str
     smallest_p: float = 0.0
     candidates: int = 0
@@ -165,28 +165,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 6) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    values = [1.0 if math.isnan(p) else p for p in p_values]
-    order = sorted(range(len(values)), key=values.__getitem__)
-    adjusted = [0.0] * len(values)
-    running = 0.0
-    for rank, i in enumerate(order):
-        running = max(running, min(1.0, (len(values) - rank) * values[i]))
-        adjusted[i] = running
-    return adjusted
+    values = np.nan_to_num(p_values, nan=1.0)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(values), 0, -1) * values[order]))
+    return [float(p) for p in adjusted]
 
 
 HEAD = (
-    "model name",
-    "task",
-    "dataset",
-    "metric",
-    "baseline",
-    "model",
-    "difference",
-    "95 % interval",
-    "p (Holm)",
-    "n",
-    "verdict",
+    *("model name", "task", "dataset", "metric", "baseline", "model", "difference"),
+    *("95 % interval", "p (Holm)", "n", "verdict"),
 )
 
 
@@ -211,7 +199,7 @@ def comparison_rows(differences: Sequence[Difference]) -> list[tuple[str, ...]]:
             f"{d.difference:+.3f}",
             f"{d.low:+.3f} .. {d.high:+.3f}",
             "<0.001" if d.holm < 0.001 else f"{d.holm:.3f}",
-            f"{d.n:,}",
+            f"{d.n:,}" if d.n == d.n_items else f"{d.n:,} of {d.n_items:,}",
             d.verdict,
         )
         for d in differences
@@ -220,10 +208,9 @@ def comparison_rows(differences: Sequence[Difference]) -> list[tuple[str, ...]]:
 
 def comparison_remarks(differences: Sequence[Difference]) -> str:
     """Return how to read the table of comparisons."""
-    models = list(dict.fromkeys(d.model for d in differences))
-    common = dict.fromkeys(
+    common = [
         f"* {d.task} {d.dataset}: {d.candidates:,} words that all have" for d in differences if d.candidates
-    )
+    ]
     of_runs = [
         f"* {d.task} {d.dataset}: {d.run_low:+.3f} .. {d.run_high:+.3f}"
         for d in differences
@@ -236,26 +223,32 @@ def comparison_remarks(differences: Sequence[Difference]) -> str:
         for d in differences
         if d.within_seeds
     ]
-    undecided = any(d.verdict == "cannot be decided" for d in differences)
-    return (
-        ("\n".join(["Judged among common words:", *common, ""]) + "\n" if common else "")
-        + (
-            "\n".join([f"Between one run of each on other text, 95 %{units}:", *of_runs, ""]) + "\n"
-            if of_runs
-            else ""
+    text = (
+        _listed("Judged among common words:", common)
+        + _listed(f"Between one run of each on other text, 95 %{units}:", of_runs)
+        + _listed("Within what two seeds differ:", within)
+    )
+    models = ", ".join(dict.fromkeys(d.model for d in differences))
+    text += (
+        f"Baseline: {differences[0].baseline}. Model: {models}. Differences are model minus baseline on the "
+        "same items. A tie is a difference whose p is not below .05. "
+    )
+    if len(differences) > 1:
+        text += (
+            f"p is adjusted for these {len(differences)} comparisons (Holm), the intervals are not: one "
+            "without 0 can belong to a tie. "
         )
-        + ("\n".join(["Within what two seeds differ:", *within, ""]) + "\n" if within else "")
-        + f"Baseline: {differences[0].baseline}. Model: {', '.join(models)}. Differences are "
-        "model minus baseline on the same items. A tie is a difference whose p, adjusted "
-        f"by Holm over these {len(differences)} comparisons, is not below .05. "
-        + (
+    if any(d.verdict == "cannot be decided" for d in differences):
+        text += (
             'It "cannot be decided" where so few items differ that no p could be: take more items, or make '
             "fewer comparisons. "
-            if undecided
-            else ""
         )
-        + _remark_on_training(differences)
-    )
+    return text + _remark_on_training(differences)
+
+
+def _listed(head: str, lines: Sequence[str]) -> str:
+    """Return a list of lines, each once, with a head and a blank line after it; nothing for none."""
+    return "\n".join([head, *dict.fromkeys(lines), "", ""]) if lines else ""
 
 
 def _remark_on_training(differences: Sequence[Difference]) -> str:
@@ -265,7 +258,10 @@ def _remark_on_training(differences: Sequence[Difference]) -> str:
         return "All are of one training, so that nothing of another is in the intervals."
     text = "Intervals and p include how much another training would change"
     if sources & {"seeds", "seeds and runs"}:
-        text += "; for a single run, what seeds of CBOW and attention change"
+        text += (
+            ": for a model trained once, what two seeds of CBOW or attention usually differ by; to measure "
+            "it for your models, train them with --resamples 10"
+        )
     return text + "."
 
 
@@ -328,16 +324,11 @@ def _difference(
         name,
         baseline.model,
         model.model,
-        found.first,
-        found.second,
-        found.difference,
-        found.low,
-        found.high,
-        found.p,
-        found.p,
-        int(kept.sum()),
-        "tie",
-        smallest_p=found.smallest_p,
+        **vars(found),
+        holm=found.p,
+        n=int(kept.sum()),
+        n_items=len(kept),
+        verdict="tie",
         candidates=model.candidates,
         run_low=run_low,
         run_high=run_high,
@@ -350,9 +341,7 @@ def _difference(
 
 def _training(baseline: Report, model: Report) -> tuple[float, str]:
     """Return the variance that the trainings add to the difference, and where it is from."""
-    if (
-        baseline.trained and baseline.trained == model.trained
-    ):  # as smaller vectors, or other forms of a model
+    if baseline.trained and baseline.trained == model.trained:  # smaller vectors, or other forms of a model
         return 0.0, "one run"
     sources = {"runs" if len(report.runs) > 1 else "seeds" for report in (model, baseline)}
     variance = sum(variance_of_training(report.task, report.runs) for report in (baseline, model))
@@ -362,14 +351,8 @@ def _training(baseline: Report, model: Report) -> tuple[float, str]:
 def _refuse_different(baseline: Report, model: Report) -> None:
     """Raise if the two reports are about different items, or chose their answers from different words."""
     if baseline.digest and model.digest and baseline.digest != model.digest:
-        raise DataError(
-            _different(
-                baseline,
-                model,
-                f"{_size(baseline)}, digest {baseline.digest}",
-                f"{_size(model)}, digest {model.digest}",
-            )
-        )
+        sizes = [f"{_size(report)}, digest {report.digest}" for report in (baseline, model)]
+        raise DataError(_different(baseline, model, *sizes))
     if baseline.candidates_digest != model.candidates_digest:
         raise DataError(
             f"{model.task} {model.dataset}: {_named(baseline)} was judged among "

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from wordvec_ca.errors import DataError
+from wordvec_ca.eval.controls import cut_to
 from wordvec_ca.eval.data.folders import found, shipped_with_gensim, splits
-from wordvec_ca.eval.language import other_language
-from wordvec_ca.eval.lookup import Infer, UncoveredError, Vectors, with_ngrams
+from wordvec_ca.eval.data.sequences import ReadSequences, read_sequences
+from wordvec_ca.eval.lookup import Infer, UncoveredError, Vectors, other_language, with_ngrams
 from wordvec_ca.eval.report import Report, digest_of
-from wordvec_ca.eval.shared_words import cut_to
 from wordvec_ca.eval.task_table import TASKS, DataSet, Progress, Settings
 from wordvec_ca.vectors import KeyedVectors, NoWordVectorsError, check_trained, words_are_trained
 
@@ -132,6 +132,7 @@ def run(
     phrases: str | None = None,
     runs: bool = True,
     infer: Infer | None = None,
+    read_sequences: ReadSequences = read_sequences,
 ) -> Iterator[Report]:
     """Run the jobs one after the other and yield their reports.
 
@@ -160,13 +161,15 @@ def run(
         Whether to compute the headline figure for each resampled model too, if the vectors have any.
     infer : callable, optional
         For a model of documents: makes the vectors of texts for the tasks sentiment, sts and sick.
+    read_sequences : callable, optional
+        Reads the files of next-item; by default each line has the items of a sequence.
 
     Raises
     ------
     DataError
         A file is malformed; the vectors have NaN.
     """
-    settings = Settings(seed, workers, progress, method, phrases, infer)
+    settings = Settings(seed, workers, progress, method, phrases, infer, read_sequences)
     among_common: Vectors | None = None
     words: Vectors | None = None  # those of a model of documents whose vectors of words were not trained
     if isinstance(vectors, KeyedVectors) and not words_are_trained(vectors.metadata):

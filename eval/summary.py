@@ -10,6 +10,9 @@ from wordvec_ca.eval.tasks.next_item import verdict
 
 SEQUENCES = "Sequences of items"
 
+# A theme -> the tasks that belong to it, and what their headline figure is in words.
+#
+# A task that is not here is left out of the summary.
 THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Similarity of words", (("similarity", "correlation with people"),)),
     ("Relations and classes", (("analogy", "analogies right"), ("categorization", "purity of categories"))),
@@ -27,10 +30,6 @@ THEMES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     (SEQUENCES, (("next-item", "next items among the ten nearest"),)),
 )
-"""A theme -> the tasks that belong to it, and what their headline figure is in words.
-
-A task that is not here is left out of the summary.
-"""
 
 
 def summary_lines(reports: Sequence[Report]) -> list[str]:
@@ -56,12 +55,13 @@ def summary_lines(reports: Sequence[Report]) -> list[str]:
                 lines[-1] += f" {told}."
     if reports:
         least = min(reports, key=lambda report: report.coverage)
-        where = f" (least: {least.task} {least.dataset})" if len(reports) > 1 else ""
+        known = f"{100 * least.coverage:.0f} %"
+        if len(reports) > 1:
+            known += f" or more of every set (least: {least.task} {least.dataset})"
         unknown = [report.dataset for report in reports if report.coverage == 0]
         none = f"No item of {', '.join(unknown)} has known words only: another language or spelling? "
         lines.append(
-            f"{none * bool(unknown)}Known words: {100 * least.coverage:.0f} % or more of every set{where}. "
-            "Intervals are over items, not over training runs."
+            f"{none * bool(unknown)}Known words: {known}. Intervals are over items, not over training runs."
         )
     return lines
 
@@ -69,11 +69,11 @@ def summary_lines(reports: Sequence[Report]) -> list[str]:
 def _figures(reports: Sequence[Report]) -> str:
     if len(reports) == 1:
         metric = reports[0].metrics[reports[0].headline]
-        interval = "" if math.isnan(metric.low) else f" [{metric.low:.2f}, {metric.high:.2f}]"
-        return f"{metric.value:.2f}{interval}"
+        interval = "" if math.isnan(metric.low) else f" [{metric.low:.3f}, {metric.high:.3f}]"
+        return f"{metric.value:.3f}{interval}"
     ordered = sorted(reports, key=lambda report: report.value)
     mean = sum(report.value for report in reports) / len(reports)
     return (
-        f"{mean:.2f}, the mean of {len(reports)} sets "
-        f"({ordered[0].dataset} {ordered[0].value:.2f} to {ordered[-1].dataset} {ordered[-1].value:.2f})"
+        f"{mean:.3f}, the mean of {len(reports)} sets "
+        f"({ordered[0].dataset} {ordered[0].value:.3f} to {ordered[-1].dataset} {ordered[-1].value:.3f})"
     )

@@ -11,15 +11,20 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wordvec_ca.eval.data.folders import Parts, found, splits
 from wordvec_ca.eval.data.lines import name_of
 from wordvec_ca.eval.data.sentence_sets import read_reviews, read_sentence_pairs, read_texts
-from wordvec_ca.eval.data.sequences import Sequences, read_sequences
-from wordvec_ca.eval.data.treebanks import read_tagged_part
-from wordvec_ca.eval.data.word_sets import read_analogies, read_categories, read_word_pairs
+from wordvec_ca.eval.data.sequences import ReadSequences, Sequences, read_sequences
+from wordvec_ca.eval.data.treebanks import read_tagged
+from wordvec_ca.eval.data.word_sets import (
+    read_analogies,
+    read_categories,
+    read_word_pairs,
+)
 from wordvec_ca.eval.lookup import Infer, Vectors
 from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.tasks import (
@@ -45,6 +50,7 @@ class Settings:
     ``method`` is the readout of sentences for the headline figure; None for the first readout of each task.
     ``phrases`` is the character between the words of a phrase, if words of sentences are joined to phrases of
     the vectors; else None. ``infer`` makes the vectors of texts with a model of documents; else None.
+    ``read_sequences`` reads the items of a file.
     """
 
     seed: int = 1
@@ -53,6 +59,7 @@ class Settings:
     method: str | None = None
     phrases: str | None = None
     infer: Infer | None = None
+    read_sequences: ReadSequences = read_sequences
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class Task(TaskSpec):
 
 def _each(read: Callable[[Path], Any]) -> Callable[[Sequence[Path]], list[DataSet]]:
     """Return a function that makes a data set of every file."""
-    return lambda paths: [DataSet(name_of(path), lambda path=path: read(path)) for path in paths]  # type: ignore[misc]
+    return lambda paths: [DataSet(name_of(path), partial(read, path)) for path in paths]
 
 
 # ---- tagged corpora ---------------------------------------------------------------------------------------
@@ -100,12 +107,10 @@ def _corpora(folder: Path) -> dict[str, Parts]:
 
 
 def _whole(groups: Mapping[str, Parts]) -> list[DataSet]:
-    """Return one part of each corpus, the test part if there is one.
-
-    Tags are not used in training, so any part could serve as the test.
-    """
+    """Return one part of each corpus, the test part if there is one."""
+    # Tags are not used in training, so any part could serve as the test.
     chosen = [next(parts[p] for p in ("", "test", "dev", "train") if p in parts) for parts in groups.values()]
-    return _each(read_tagged_part)(chosen)
+    return _each(read_tagged)(chosen)
 
 
 def _divided(groups: Mapping[str, Parts]) -> list[DataSet]:
@@ -113,12 +118,12 @@ def _divided(groups: Mapping[str, Parts]) -> list[DataSet]:
 
     def read(name: str, parts: Parts) -> tagging.TaggingData:
         if "" in parts:
-            return tagging.divided(read_tagged_part(parts[""]))
+            return tagging.folded(read_tagged(parts[""]))
         test = parts["test"] if "test" in parts else parts["dev"]
-        return tagging.TaggingData(name, read_tagged_part(parts["train"]), read_tagged_part(test))
+        return tagging.TaggingData(name, read_tagged(parts["train"]), read_tagged(test))
 
     return [
-        DataSet(name, lambda name=name, parts=parts: read(name, parts))  # type: ignore[misc]
+        DataSet(name, partial(read, name, parts))
         for name, parts in groups.items()
         if "" in parts or ("train" in parts and ("test" in parts or "dev" in parts))
     ]
@@ -139,7 +144,7 @@ def _texts(groups: Mapping[str, Parts]) -> list[DataSet]:
         return sentiment.ClassificationData(name, of.get("train") or of[""], of.get("dev"), of.get("test"))
 
     return [
-        DataSet(name, lambda name=name, parts=parts: read(name, parts))  # type: ignore[misc]
+        DataSet(name, partial(read, name, parts))
         for name, parts in groups.items()
         if "" in parts or "train" in parts or name == "imdb"
     ]
@@ -198,19 +203,23 @@ def _judge_pairs(vectors: Vectors, data: sts.SimilaritySets, s: Settings) -> Rep
 
 
 def _sequences(groups: Mapping[str, Parts]) -> list[DataSet]:
-    def read(name: str, parts: Parts) -> Sequences:
-        train = parts.get("train")
-        return Sequences(
-            name,
-            list(read_sequences(parts[""] if "" in parts else parts["test"])),
-            None if train is None else lambda: read_sequences(train),
-        )
-
+    # read when they are judged: of a log, the model that is judged remembers the fields
     return [
-        DataSet(name, lambda name=name, parts=parts: read(name, parts))  # type: ignore[misc]
+        DataSet(name, lambda name=name, parts=parts: (name, parts))  # type: ignore[misc]
         for name, parts in groups.items()
         if "" in parts or "test" in parts
     ]
+
+
+def _judge_next_items(vectors: Vectors, data: tuple[str, Parts], s: Settings) -> Report:
+    name, parts = data
+    train = parts.get("train")
+    sequences = Sequences(
+        name,
+        list(s.read_sequences(parts[""] if "" in parts else parts["test"])),
+        None if train is None else lambda: s.read_sequences(train),
+    )
+    return next_item.evaluate(vectors, sequences, seed=s.seed)
 
 
 # ---- the table --------------------------------------------------------------------------------------------
@@ -299,7 +308,7 @@ TASKS: dict[str, Task] = {
             "next-item",
             in_folder=lambda folder: _sequences(splits(found(folder, "sequences/*.txt"))),
             of_files=lambda paths: _sequences(splits(paths)),
-            evaluate=lambda vectors, data, s: next_item.evaluate(vectors, data, seed=s.seed),
+            evaluate=_judge_next_items,
             among_common_words=True,
         ),
     )

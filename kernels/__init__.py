@@ -6,6 +6,10 @@ training loop of a backend; both backends have a ``train_chunk`` with the same a
 importing Numba's takes a third of a second.
 """
 
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
+
 from __future__ import annotations
 
 import importlib
@@ -37,7 +41,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from wordvec_ca.kernels._decimals import read_rows, write_rows
     from wordvec_ca.kernels._ngrams import distinct_words, ngram_keys, word_ngrams
-    from wordvec_ca.kernels._replicas import add_delta, delta_of, merge_replicas, sum_of_deltas
+    from wordvec_ca.kernels._replicas import add_delta, copy_rows, delta_of, merge_replicas, sum_of_deltas
     from wordvec_ca.kernels._text import (
         CHARACTER_CLASSES,
         LINE_END,
@@ -65,73 +69,16 @@ if TYPE_CHECKING:
     from wordvec_ca.kernels.pool import POOL_DRAWS, NoisePools, noise_mass, noise_pool
 
 _HOMES = {
-    "_ngrams": ("distinct_words", "ngram_keys", "word_ngrams"),
-    "_decimals": ("read_rows", "write_rows"),
-    "_replicas": ("add_delta", "delta_of", "merge_replicas", "sum_of_deltas"),
-    "_text": (
-        *("CHARACTER_CLASSES", "LINE_END", "UNICODE_VERSION", "Lexicon", "PhraseTable", "character_classes"),
-        *("count_strange", "cut_point", "renumber", "vocabulary_lines"),
-    ),
-    "classifier": (
-        *(
-            "LOSSES",
-            "LineModel",
-            "RowMatrix",
-            "TextLines",
-            "TokenTypes",
-            "load_classifier_loop",
-            "predict_labels",
-        ),
-    ),
-    "huffman": ("Paths", "huffman_paths"),
-    "pool": ("POOL_DRAWS", "NoisePools", "noise_mass", "noise_pool"),
+    "_ngrams": "distinct_words ngram_keys word_ngrams",
+    "_decimals": "read_rows write_rows",
+    "_replicas": "add_delta copy_rows delta_of merge_replicas sum_of_deltas",
+    "_text": "CHARACTER_CLASSES LINE_END UNICODE_VERSION Lexicon PhraseTable character_classes count_strange "
+    "cut_point renumber vocabulary_lines",
+    "classifier": "LOSSES LineModel RowMatrix TextLines TokenTypes load_classifier_loop predict_labels",
+    "huffman": "Paths huffman_paths",
+    "pool": "POOL_DRAWS NoisePools noise_mass noise_pool",
 }
-
-__all__ = [
-    "CHARACTER_CLASSES",
-    "HYPER_DTYPE",
-    "LINE_END",
-    "LOSSES",
-    "POOL_DRAWS",
-    "STATS",
-    "UNICODE_VERSION",
-    "Lexicon",
-    "LineModel",
-    "NoisePools",
-    "Paths",
-    "PhraseTable",
-    "Renumbered",
-    "RowMatrix",
-    "TextLines",
-    "TextStats",
-    "TokenTypes",
-    "add_delta",
-    "aligned_zeros",
-    "character_classes",
-    "compiler",
-    "count_strange",
-    "cut_point",
-    "delta_of",
-    "distinct_words",
-    "huffman_paths",
-    "isa",
-    "isas",
-    "load",
-    "load_classifier_loop",
-    "load_ngram_loops",
-    "merge_replicas",
-    "ngram_keys",
-    "noise_mass",
-    "noise_pool",
-    "padded",
-    "predict_labels",
-    "read_rows",
-    "renumber",
-    "sum_of_deltas",
-    "vocabulary_lines",
-    "word_ngrams",
-    "write_rows",
-]
+"""Module -> its names that are imported when they are first used."""
 
 
 HYPER_DTYPE = np.dtype([(name, kind) for name, kind, _ in hyper_fields()])
@@ -143,7 +90,7 @@ TrainChunk = Callable[..., None]
 def __getattr__(name: str) -> Any:
     """Import the module of a name when it is first used."""
     for module, names in _HOMES.items():
-        if name in names:
+        if name in names.split():
             return getattr(importlib.import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

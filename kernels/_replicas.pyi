@@ -28,3 +28,8 @@ def add_delta(
     rows: NDArray[np.float32],
 ) -> None:
     """Add a delta to ``base``, and set ``rows`` to that."""
+
+def copy_rows(
+    table: NDArray[np.float32], numbers: NDArray[np.int32], out: NDArray[np.float32], size: int, turn: int
+) -> None:
+    """Copy rows, each of several vectors of ``size`` numbers, to rows in which each vector is padded."""

@@ -7,9 +7,11 @@ divided by 127, rounded up to the upper half of a float32. So a scale has 8 sign
 with a code is exact: all nodes add the same, also where the compiler fuses the multiplication with the
 addition. A row whose scale is 0 has not changed, and has no codes. What the rounding does to quality is in
 docs/evidence, merge-bands.
+
+A copy of rows for a replica that has them in another layout is here, too.
 """
 
-from libc.stdint cimport int8_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
@@ -58,7 +60,7 @@ cdef void add_up(float *base, float **replicas, int n, const float *factors, int
 
 
 def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const float[::1] factors not None) -> None:
-    """Merge the same rows of several replicas, in place; see ``merge_rule.merged_rows`` for what it does.
+    """Merge the same rows of several replicas, in place; see ``merge_plan.merged_rows`` for what it does.
 
     ``base`` (n_rows, width) holds the rows after the last merge, ``replicas`` holds arrays of the same shape, and
     the sum of their deltas is multiplied by ``factors`` (n_rows,). The GIL is released.
@@ -238,3 +240,33 @@ def add_delta(
                 code += width
             before += width
         memcpy(&rows[0, 0], &base[0, 0], n_rows * width * sizeof(float))
+
+
+def copy_rows(
+    const float[:, ::1] table not None, const int32_t[::1] numbers not None, float[:, ::1] out not None, int size, int turn
+) -> None:
+    """Copy rows, each of several vectors of ``size`` numbers, to rows in which each vector is padded.
+
+    ``out[i]`` gets row ``numbers[i]`` of the table, with its first ``turn`` vectors last; the padding stays as it
+    is. numpy needs three passes for that. The GIL is released.
+    """
+    cdef int64_t n = numbers.shape[0], n_table = table.shape[0], i
+    cdef int64_t parts = table.shape[1] // size if size > 0 else 0, part
+    cdef int64_t width = out.shape[1] // parts if parts > 0 else 0
+    if n == 0:
+        return
+    if parts < 1 or parts * size != table.shape[1] or parts * width != out.shape[1] or width < size:
+        raise ValueError("the layouts do not fit each other")
+    if out.shape[0] < n or not 0 <= turn < parts:
+        raise ValueError("the arrays do not fit each other")
+    for i in range(n):
+        if not 0 <= numbers[i] < n_table:
+            raise IndexError("there is no row with this number")
+    cdef const float *source
+    cdef float *target = &out[0, 0]
+    with nogil:
+        for i in range(n):
+            source = &table[0, 0] + numbers[i] * table.shape[1]
+            for part in range(parts):
+                memcpy(target + part * width, source + (part + turn) % parts * size, size * sizeof(float))
+            target += out.shape[1]

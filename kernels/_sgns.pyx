@@ -12,10 +12,6 @@ cdef extern from "sgns.h" nogil:
         int32_t out_width
         int32_t bands
         int32_t window
-        int32_t n_rings
-        int32_t *ring_end
-        int32_t *ring_inner
-        int32_t *ring_outer
         int32_t most_tags
         int32_t drawn
         int32_t longest_path
@@ -30,7 +26,6 @@ cdef extern from "sgns.h" nogil:
         size_t offset
     HyperField hyper_field(int k)
     int N_HYPER_FIELDS
-    int MOST_RINGS
     ctypedef struct Rows:
         float *shared
         float *private
@@ -100,16 +95,14 @@ cdef TrainChunk kernel_named(str isa) except *:
 
 
 def hyper_fields() -> tuple:
-    """Return (name, type, offset in bytes) of each hyper-parameter: "i" is int32, "8i" eight of them, "f" float32."""
+    """Return (name, type, offset in bytes) of each hyper-parameter; type "i" is int32, "f" float32."""
     return tuple(
         (hyper_field(k).name.decode(), hyper_field(k).type.decode(), hyper_field(k).offset)
         for k in range(N_HYPER_FIELDS)
     )
 
 
-HYPER_FORMAT = "T{%s}" % "".join(
-    f"{kind}:{name}:" if len(kind) == 1 else f"({kind[:-1]}){kind[-1]}:{name}:" for name, kind, _ in hyper_fields()
-)
+HYPER_FORMAT = "T{%s}" % "".join(f"{kind}:{name}:" for name, kind, _ in hyper_fields())
 
 
 cdef Hyper hyper_of(hyper) except *:
@@ -168,22 +161,6 @@ cdef int take_paths(Task *task, paths, int64_t n_words) except -1:
     task.path_nodes = &nodes[0] if nodes.shape[0] else NULL
     task.path_labels = &labels[0] if labels.shape[0] else NULL
     return 0
-
-
-cdef int64_t slots_of(const Hyper *p) noexcept:
-    """Return the number of slots of all rings, or of the window without rings; -1 if rings do not fit the vector."""
-    cdef int64_t slots = 0
-    cdef int r, begin = 0
-    if p.n_rings == 0:
-        return 2 * <int64_t> p.window
-    if not 1 <= p.n_rings <= MOST_RINGS or p.composition in (ord("p"), SIDE_BY_SIDE):
-        return -1
-    for r in range(p.n_rings):
-        if not (begin < p.ring_end[r] <= p.width and 1 <= p.ring_inner[r] <= p.ring_outer[r] <= p.window):
-            return -1
-        begin = p.ring_end[r]
-        slots += 2 * (<int64_t> p.ring_outer[r] - p.ring_inner[r] + 1)
-    return slots
 
 
 cdef int take_documents(Task *task, const int32_t[::1] tokens, documents) except -1:
@@ -247,16 +224,15 @@ def train_chunk(
     cdef int n_arrays = 5 if p.longest_path else 4
     if private is None:
         private = (None,) * n_arrays
-    if (documents is None) != (p.most_tags == 0) or p.most_tags < 0 or (p.most_tags and p.n_rings):
-        raise ValueError("most_tags is 0 without documents, and only then; documents do not go with parts")
+    if (documents is None) != (p.most_tags == 0) or p.most_tags < 0:
+        raise ValueError("most_tags is 0 without documents, and only then")
     if len(shared) != n_arrays or len(private) != n_arrays:
         raise ValueError(f"expected {n_arrays} parameter arrays and their private rows")
     task.inputs = rows_of(shared[0], private[0], p.n_private)
     task.outputs = rows_of(shared[1], private[1], p.n_private)
     task.word_logits = rows_of(shared[2], private[2], p.n_private)
     task.slot_logits = rows_of(shared[3], private[3], p.n_private)
-    cdef int64_t n_words = len(shared[0]), places = 2 * <int64_t> p.window, slots
-    slots = slots_of(p)
+    cdef int64_t n_words = len(shared[0]), slots = 2 * <int64_t> p.window
     if not p.drawn:
         task.outputs.stride = 0  # never used, whatever its shape
     if p.longest_path:
@@ -264,7 +240,6 @@ def train_chunk(
         take_paths(&task, paths, n_words)
     if (
         not 1 <= p.window <= LARGEST
-        or slots < 0
         or not 1 <= p.shared_by <= LARGEST
         or (p.shared_by > 1 and (p.bands > 1 or p.out_width > p.width))
         or not 0 <= p.n_private <= n_words
@@ -272,7 +247,7 @@ def train_chunk(
         or p.width % 16
         or p.out_width % p.width
         or not places_of_x(p, 0) <= p.out_width // p.width <= places_of_x(p, LARGEST * (p.most_tags > 0))
-        or p.bands != (places if p.bands > 1 else 1)
+        or p.bands != (slots if p.bands > 1 else 1)
         or task.inputs.stride != p.width
         or p.drawn < 0
         or (p.drawn and (len(shared[1]) != n_words or task.outputs.stride != <int64_t> p.bands * p.out_width))
@@ -280,7 +255,7 @@ def train_chunk(
         or not (p.drawn or p.longest_path)
         or (p.longest_path and (p.bands > 1 or len(shared[4]) != n_words or task.nodes.stride != p.out_width))
         or (p.word_stride and (len(shared[2]) != n_words or task.word_logits.stride != p.word_stride))
-        or (p.word_stride and p.word_stride < (slots if p.word_slots else max(p.n_rings, 1)))
+        or (p.word_stride and p.word_stride < (slots if p.word_slots else 1))
         or (p.use_slots and (len(shared[3]) != 1 or task.slot_logits.stride < slots + (p.most_tags > 0)))
         or (keep.size and keep.size != n_words)
         or pool.shape[1] != p.drawn

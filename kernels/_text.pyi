@@ -89,7 +89,7 @@ class Lexicon:
     def rank(self, min_count: int) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
         """Return words, counts and ids of types of at least min_count, by (count desc, bytes asc)."""
 
-def vocabulary_lines(runs: list[NDArray[np.uint8]], room: int = ...) -> Iterator[bytes]:
+def vocabulary_lines(runs: list[NDArray[np.uint8]] | list[bytes], room: int = ...) -> Iterator[bytes]:
     """Yield the lines of a vocabulary file, merged from lists of ranked records."""
 
 def renumber(

@@ -274,7 +274,7 @@ static void sift_down(Run *heap, int n, int i)
     }
 }
 
-/* Writes lines "word TAB count", escaped as in wordvec_ca/files/escapes.py, as long as the next one fits for certain;
+/* Writes lines "word TAB count", escaped as in wordvec_ca/files/lines.py, as long as the next one fits for certain;
  * returns the number of bytes. */
 static size_t merge_runs(Run *heap, int *n, char *out, size_t room)
 {

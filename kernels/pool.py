@@ -87,7 +87,7 @@ class NoisePools:
         drawn: int,
         *,
         burst: int = 1,
-        row_bytes: int = 448,
+        row_bytes: int = 448,  # 100 numbers, padded to 112
         draws: int = POOL_DRAWS,
         seed: int = 1,
     ) -> None:
@@ -98,7 +98,7 @@ class NoisePools:
         self._first_offset = rng.random()
         # Systematic sampling: one draw per unit of mass, all at the same offset.
         upto = np.floor(self._ends + self._first_offset).astype(np.int64)
-        upto[-1] = self._total
+        upto[-1] = self._total  # the sum of many shares may miss the total by a draw
         spread = max(NEAR // row_bytes, APART * drawn)
         self._order = _order_of(np.diff(upto, prepend=0), burst, spread, rng)
 

@@ -30,12 +30,9 @@ static inline const char *stat_name(int k)
     return names[k];
 }
 
-#define MOST_RINGS 8 /* largest number of parts of a vector, each with a ring of places of its own */
-
-/* The hyper-parameters: INT(int32_t), REAL(float), or EACH_RING(an int32_t for each ring). This is the only list of
- * them: the struct here and the fields that _sgns.hyper_fields() returns are made from it, and HYPER_DTYPE in
- * kernels/__init__.py is made from those fields. */
-#define HYPER_FIELDS(INT, REAL, EACH_RING)                                                                            \
+/* The hyper-parameters: INT(int32_t) or REAL(float). This is the only list of them: the struct here and the fields that
+ * _sgns.hyper_fields() returns are made from it, and HYPER_DTYPE in kernels/__init__.py is made from those fields. */
+#define HYPER_FIELDS(INT, REAL)                                                                                       \
     INT(composition)     /* how x is made: the first letter of ModelSpec.composition */                               \
     INT(width)           /* floats per row of W, a multiple of 16 */                                                  \
     INT(out_width)       /* floats per row of O: width, for cwindow 2 window width */                                 \
@@ -45,10 +42,6 @@ static inline const char *stat_name(int k)
     INT(frozen)          /* 1: only the rows of D learn */                                                            \
     INT(window)          /* context words on each side */                                                             \
     INT(shrink_windows)  /* 1: the size of each window is uniform on 1 .. window */                                   \
-    INT(n_rings)         /* parts of x (cbow, cbow-attn); 0: one part, made of the whole window */                    \
-    EACH_RING(ring_end)  /* the dimension after the part's last one; the first part begins at 0 */                    \
-    EACH_RING(ring_inner) /* the part is made of words at least this far from the target (1 or more) .. */            \
-    EACH_RING(ring_outer) /* .. and at most this far (window or less) */                                              \
     INT(drawn)           /* negatives per tuple; 0: no negative sampling */                                           \
     INT(longest_path)    /* nodes on the longest path of the Huffman tree; 0: no hierarchical softmax */              \
     INT(shared_by)       /* examples that share a tuple, each from another part of the text; 1 for ssg and cwindow */ \
@@ -67,9 +60,8 @@ static inline const char *stat_name(int k)
 
 #define HYPER_INT(name) int32_t name;
 #define HYPER_REAL(name) float name;
-#define HYPER_EACH_RING(name) int32_t name[MOST_RINGS];
 typedef struct {
-    HYPER_FIELDS(HYPER_INT, HYPER_REAL, HYPER_EACH_RING)
+    HYPER_FIELDS(HYPER_INT, HYPER_REAL)
 } Hyper;
 
 /* One field: its name, its type as the struct module of Python writes it, and its offset in bytes. */
@@ -81,14 +73,11 @@ typedef struct {
 
 #define HYPER_INT_FIELD(name) {#name, "i", offsetof(Hyper, name)},
 #define HYPER_REAL_FIELD(name) {#name, "f", offsetof(Hyper, name)},
-#define HYPER_EACH_RING_FIELD(name) {#name, AS_TEXT(MOST_RINGS) "i", offsetof(Hyper, name)},
-#define AS_TEXT(number) AS_IT_STANDS(number)
-#define AS_IT_STANDS(number) #number
 #define HYPER_COUNT(name) +1
-enum { N_HYPER_FIELDS = HYPER_FIELDS(HYPER_COUNT, HYPER_COUNT, HYPER_COUNT) };
+enum { N_HYPER_FIELDS = HYPER_FIELDS(HYPER_COUNT, HYPER_COUNT) };
 static inline HyperField hyper_field(int k)
 {
-    static const HyperField fields[] = {HYPER_FIELDS(HYPER_INT_FIELD, HYPER_REAL_FIELD, HYPER_EACH_RING_FIELD)};
+    static const HyperField fields[] = {HYPER_FIELDS(HYPER_INT_FIELD, HYPER_REAL_FIELD)};
     return fields[k];
 }
 
@@ -116,7 +105,7 @@ typedef struct {
     Rows outputs;           /* stride = bands * out_width; 0 without negative sampling, where they are not used */
     Rows nodes;             /* stride = out_width */
     Rows word_logits;       /* K; stride = word_stride */
-    Rows slot_logits; /* s: one row of 2 window slots, or of each ring's slots in turn; then the document's */
+    Rows slot_logits; /* s: one row of 2 window slots, then the document's */
     float *documents; /* D: (n_documents, width) */
     float *document_logits; /* (n_documents,) what attention adds to the logit of the document's place */
     const int64_t *tags; /* the row of D of each line end (tokens -1 and -2), in the order of the tokens; -1: none */
@@ -137,6 +126,14 @@ int sgns_train_avx2(const Task *task);
 int sgns_train_avx2_amd(const Task *task);
 int sgns_train_avx512(const Task *task);
 int sgns_train_avx512_amd(const Task *task);
+/* setup.py leaves out the loops of one maker where the other's will never run. */
+#if defined(ONLY_AMD_LOOPS)
+#define sgns_train_avx2 sgns_train_avx2_amd
+#define sgns_train_avx512 sgns_train_avx512_amd
+#elif defined(NO_AMD_LOOPS)
+#define sgns_train_avx2_amd sgns_train_avx2
+#define sgns_train_avx512_amd sgns_train_avx512
+#endif
 #endif
 
 /* The loop for an instruction set, or NULL if the processor cannot run it. AMD's processors have a loop of their own,

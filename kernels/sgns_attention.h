@@ -4,30 +4,26 @@
 
 #include "sgns_documents.h"
 
-/* Copies the present logits s of a ring's slots, one after the other, to s->slot_logits[GROUP] and on, with a gap for
- * the hole. */
-INLINE void copy_slot_logits(State *s, int r)
+/* Copies the present logits s, one after the other, to s->slot_logits[GROUP] and on, with a gap for the target. */
+INLINE void copy_slot_logits(State *s)
 {
-    const Ring *ring = &s->rings[r];
-    const size_t n = (size_t)(ring->outer - ring->inner + 1);
-    const float *from = slot_logits(s) + ring->first_slot;
-    float *to = s->slot_logits + r * s->ring_stride + GROUP;
-    memcpy(to, from, n * sizeof(float));
-    memcpy(to + ring->outer + ring->inner, from + n, n * sizeof(float));
+    const size_t n = (size_t)s->p->window;
+    float *to = s->slot_logits + GROUP;
+    memcpy(to, slot_logits(s), n * sizeof(float));
+    memcpy(to + n + 1, slot_logits(s) + n, n * sizeof(float));
 }
 
 /* Reads K[w_i, i] into `numbers` [place][target], or adds the numbers to K. A word at slot i of a target is at slot
- * i - 1 of the next target, so its logits for GROUP targets are contiguous, in reverse, except around the hole. */
-INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *numbers, const int adds)
+ * i - 1 of the next target, so its logits for GROUP targets are contiguous, in reverse, except around the target. */
+INLINE void exchange_word_logits(const State *s, const Run *run, float *numbers, const int adds)
 {
-    const Ring *ring = &s->rings[r];
-    const Span span = span_of(s, run, ring);
-    const int inner = ring->inner, outer = ring->outer, columns = s->p->word_slots;
+    const Span span = span_of(s, run);
+    const int window = s->p->window, columns = s->p->word_slots;
     for (int k = 0; k < span.n_places; k++, numbers += GROUP) {
         const int offset = k - span.middle, last = offset - (GROUP - 1);
-        float *const row = s->logit_rows[span.place + k] + ring->column;
-        if (columns && ((last >= -outer && offset <= -inner) || (last >= inner && offset <= outer))) {
-            float *const logits = row + outer + last + (last > 0 ? 1 - 2 * inner : 0);
+        float *const row = s->logit_rows[run->begin + k];
+        if (columns && ((last >= -window && offset < 0) || (last > 0 && offset <= window))) {
+            float *const logits = row + window + last - (last > 0);
             quad four = reversed(adds ? numbers : logits), before = {0};
             if (adds)
                 memcpy(&before, logits, sizeof before);
@@ -37,9 +33,9 @@ INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *n
         }
         for (int b = 0; b < run->n; b++) {
             const int from_target = offset - b;
-            if (from_target < -outer || from_target > outer || (from_target > -inner && from_target < inner))
+            if (from_target < -window || from_target > window || from_target == 0)
                 continue;
-            float *logit = row + columns * (outer + from_target + (from_target > 0 ? 1 - 2 * inner : 0));
+            float *logit = row + columns * (window + from_target - (from_target > 0));
             *(adds ? logit : numbers + b) = adds ? *logit + numbers[b] : *logit;
         }
     }
@@ -48,10 +44,10 @@ INLINE void exchange_word_logits(const State *s, const Run *run, int r, float *n
 /* weights[i] = exp(e_i - max e) for each target, where e_i = K[w_i, i] + s[i]. Before the call, weights[i] holds
  * K[w_i, i]. The same for the tags of the document.
  * Returns the sums Z: the attention weight of place i is a_i = weights[i] / Z. */
-INLINE vec attend(const State *s, const Run *run, const Span *span, int r, float *weights, vec *of_tags)
+INLINE vec attend(const State *s, const Run *run, const Span *span, float *weights, vec *of_tags)
 {
     const Hyper *p = s->p;
-    const float *const of_slots = s->slot_logits + r * s->ring_stride + s->rings[r].outer - span->middle + 1;
+    const float *const of_slots = s->slot_logits + p->window - span->middle + 1;
     const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
     vec most = low, sum = {0};
     for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
@@ -79,12 +75,12 @@ INLINE vec attend(const State *s, const Run *run, const Span *span, int r, float
 
 /* The same with K and s as they are now, to learn from. With logits clipped to at most 40 their maximum is not needed:
  * exp(e_i - clip) neither overflows nor becomes 0. */
-INLINE vec attend_again(const State *s, const Run *run, const Span *span, int r, float *weights, vec *of_tags)
+INLINE vec attend_again(const State *s, const Run *run, const Span *span, float *weights, vec *of_tags)
 {
     const Hyper *p = s->p;
     if (p->attention_clip > 40.0f)
-        return attend(s, run, span, r, weights, of_tags);
-    const float *const of_slots = s->slot_logits + r * s->ring_stride + s->rings[r].outer - span->middle + 1;
+        return attend(s, run, span, weights, of_tags);
+    const float *const of_slots = s->slot_logits + p->window - span->middle + 1;
     const vec high = broadcast(p->attention_clip), low = broadcast(-p->attention_clip);
     vec sum = {0};
     for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
@@ -102,21 +98,20 @@ INLINE vec attend_again(const State *s, const Run *run, const Span *span, int r,
     return sum + attend_to_tags(s, run, high, of_tags);
 }
 
-/* slopes[i] = w_i . grad for each target, in the dimensions of a ring, where the rows w_i are those that the steps of
- * the targets before it have moved. */
-INLINE void slopes_of_rows(State *s, const Run *run, int r, const Span *span, float *const *grads, const int first,
-                           const int nv)
+/* slopes[i] = w_i . grad for each target, where the rows w_i are those that the steps of the targets before it have
+ * moved. */
+INLINE void slopes_of_rows(State *s, const Run *run, const Span *span, float *const *grads, const int nv)
 {
-    const float *const weights = s->weights[run - s->runs] + r * s->ring_stride;
+    const float *const weights = s->weights[run - s->runs];
     float products[GROUP * GROUP], moves[GROUP][LANES] __attribute__((aligned(64))) = {{0}};
-    dots_shared(grads, s->rows + span->place, span->n_places, first, nv, s->slopes);
+    dots_shared(grads, s->rows + run->begin, span->n_places, nv, s->slopes);
     for (int k = GROUP * span->n_places; k % LANES; k++)
         s->slopes[k] = 0.0f;
-    dots_shared(grads, grads, GROUP, first, nv, products);
+    dots_shared(grads, grads, GROUP, nv, products);
     for (int d = 1; d < GROUP; d++)
         for (int b = d; b < GROUP; b++)
             for (int k = b; k < LANES; k += GROUP)
-                moves[d][k] = run->gains[r][b - d] * products[GROUP * (b - d) + b];
+                moves[d][k] = run->gains[b - d] * products[GROUP * (b - d) + b];
     for (int k = 0; k < VECTORS(GROUP * span->n_places); k++) {
         const vec here = AT(weights, k);
         vec slopes = AT(s->slopes, k);
@@ -125,16 +120,15 @@ INLINE void slopes_of_rows(State *s, const Run *run, int r, const Span *span, fl
                 slopes += from_before(here, d) * AT(moves[d], 0);
         AT(s->slopes, k) = slopes;
     }
-    slopes_of_tags(s, run, grads, moves, first, nv);
+    slopes_of_tags(s, run, grads, moves, nv);
 }
 
 /* Adds the changes to s. A slot's place moves on by one from each target to the next. */
-INLINE void add_to_slots(const Ring *ring, const Span *span, const float *changes, float *slots)
+INLINE void add_to_slots(int window, const Span *span, const float *changes, float *slots)
 {
-    const int n_side = ring->outer - ring->inner + 1;
-    for (int right = 0; right < 2; right++, slots += n_side)
-        for (int k = 0; k < n_side; k++) {
-            const int place = span->middle + (right ? ring->inner : -ring->outer) + k;
+    for (int right = 0; right < 2; right++, slots += window)
+        for (int k = 0; k < window; k++) {
+            const int place = span->middle + (right ? 1 : -window) + k;
             if (place >= 0 && place + GROUP <= span->n_places) {
                 const float *here = changes + GROUP * place;
                 slots[k] += (here[0] + here[GROUP + 1]) + (here[2 * GROUP + 2] + here[3 * GROUP + 3]);
@@ -145,26 +139,25 @@ INLINE void add_to_slots(const Ring *ring, const Span *span, const float *change
         }
 }
 
-/* Moves K and s along -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad) in the dimensions of a ring. The weights a are
- * computed again, after the steps of K and s for the runs before: with the weights that x was made with, logits that
- * many examples share would keep falling long after their weight is zero. */
-INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, const int first, const int nv)
+/* Moves K and s along -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad). The weights a are computed again, after the
+ * steps of K and s for the runs before: with the weights that x was made with, logits that many examples share would
+ * keep falling long after their weight is zero. */
+INLINE void learn_logits(State *s, const Run *run, float *const *grads, const int nv)
 {
     const Hyper *p = s->p;
-    const Ring *ring = &s->rings[r];
-    const Span span = span_of(s, run, ring);
+    const Span span = span_of(s, run);
     const int n = VECTORS(GROUP * span.n_places);
-    float *const slopes = s->slopes, *weights = s->weights[run - s->runs] + r * s->ring_stride;
+    float *const slopes = s->slopes, *weights = s->weights[run - s->runs];
     const int again = run > s->runs; /* for the first run nothing has changed */
     /* long before they are read: a vector that is loaded right after its numbers were stored one by one has to wait */
     if (again && p->word_stride)
-        exchange_word_logits(s, run, r, s->renewed, 0);
+        exchange_word_logits(s, run, s->renewed, 0);
     if (again && p->use_slots)
-        copy_slot_logits(s, r);
-    slopes_of_rows(s, run, r, &span, grads, first, nv);
+        copy_slot_logits(s);
+    slopes_of_rows(s, run, &span, grads, nv);
     vec along = {0}, z = {0};
     if (again)
-        z = attend_again(s, run, &span, r, weights = s->renewed, s->tags_renewed);
+        z = attend_again(s, run, &span, weights = s->renewed, s->tags_renewed);
     for (int k = 0; k < n; k++) {
         along += AT(weights, k) * AT(slopes, k);
         if (!again)
@@ -184,31 +177,10 @@ INLINE void learn_ring(State *s, const Run *run, int r, float *const *grads, con
     for (int k = 0; k < n; k++)
         AT(slopes, k) = rate * AT(weights, k) * (AT(slopes, k) - along);
     if (p->word_stride)
-        exchange_word_logits(s, run, r, slopes, 1);
+        exchange_word_logits(s, run, slopes, 1);
     if (p->use_slots)
-        add_to_slots(ring, &span, slopes, slot_logits(s) + ring->first_slot);
+        add_to_slots(p->window, &span, slopes, slot_logits(s));
     learn_tags(s, run, of_tags, rate, along);
-}
-
-/* The vectors of a gradient at both ends of a part, as they were before other parts were set to zero there. */
-typedef struct {
-    vec head, tail;
-} Ends;
-
-/* Sets the dimensions of other parts to zero in the vectors at both ends of a part: loops work on whole vectors. */
-INLINE Ends zero_around(const Ring *ring, float *grad, ivec lanes)
-{
-    const int first = ring->begin / LANES, last = VECTORS(ring->end) - 1;
-    const Ends ends = {AT(grad, first), AT(grad, last)};
-    AT(grad, first) = choose(lanes + first * LANES >= ring->begin, AT(grad, first), (vec){0});
-    AT(grad, last) = choose(lanes + last * LANES < ring->end, AT(grad, last), (vec){0});
-    return ends;
-}
-
-INLINE void put_back(const Ring *ring, float *grad, Ends ends)
-{
-    AT(grad, VECTORS(ring->end) - 1) = ends.tail;
-    AT(grad, ring->begin / LANES) = ends.head;
 }
 
 #endif

@@ -6,9 +6,6 @@
  *     cwindow         the rows side by side, zeros where there is no word
  *
  * The tags of a document are further rows for its lines: in pairs, in the mean, in the softmax, or side by side.
- *
- * With parts (`rings`), cbow and cbow-attn make each part of x from the rows in its own ring of places; in cbow-attn
- * each part has a softmax of its own. A part without a word in reach is zero.
  */
 #ifndef SGNS_CONTEXT_H
 #define SGNS_CONTEXT_H
@@ -20,14 +17,14 @@
 /* The compositions that this header knows: pair, mean, attention, side by side. */
 #define COMPOSITIONS "pmas"
 
-/* Sets the weights of the context rows of a run in a part of x, 1 / n each for cbow, attention weights for cbow-attn,
- * and the gains with which the rows take the gradient of x. A part that no word is in reach of has weights of 0. */
-INLINE void set_context_weights(State *s, Run *run, int r)
+/* Sets the weights of the context rows of a run, 1 / n each for cbow, attention weights for cbow-attn, and the gains
+ * with which the rows take the gradient of x. */
+INLINE void set_context_weights(State *s, Run *run)
 {
     const Hyper *p = s->p;
-    const Span span = span_of(s, run, &s->rings[r]);
+    const Span span = span_of(s, run);
     const int nv = VECTORS(GROUP * span.n_places);
-    float *const weights = s->weights[run - s->runs] + r * s->ring_stride;
+    float *const weights = s->weights[run - s->runs];
     const vec one = broadcast(1.0f);
     vec n = {0};
     for (int k = 0; k < nv; k++)
@@ -38,7 +35,7 @@ INLINE void set_context_weights(State *s, Run *run, int r)
         n += of_tags[t] = choose((s->lanes & (GROUP - 1)) < run->n, one, (vec){0});
     vec sum = n;
     if (p->composition == 'a')
-        sum = attend(s, run, &span, r, weights, of_tags);
+        sum = attend(s, run, &span, weights, of_tags);
     else
         for (int k = 0; k < nv; k++)
             AT(weights, k) = choose(in_reach(&span, k), one, (vec){0});
@@ -51,13 +48,13 @@ INLINE void set_context_weights(State *s, Run *run, int r)
     }
     /* exact: W_i moves by a_i grad;  word2vec: by n a_i grad, which for a plain mean is grad itself.
      * For a sum, exact is grad itself, and word2vec grad / n. */
-    run->gains[r] = !p->word2vec_update ? one : p->sum_rows ? inverse : n;
+    run->gains = !p->word2vec_update ? one : p->sum_rows ? inverse : n;
     EACH (d, GROUP)
         overlaps[d] = totals_of_group(overlaps[d]);
     scale_tags(s, run, scale, overlaps);
     EACH (d, GROUP) {
-        const vec of_all = overlaps[d] * from_before(run->gains[r], d);
-        run->overlaps[r][d] = choose((s->lanes & (GROUP - 1)) >= d, of_all, (vec){0});
+        const vec of_all = overlaps[d] * from_before(run->gains, d);
+        run->overlaps[d] = choose((s->lanes & (GROUP - 1)) >= d, of_all, (vec){0});
     }
     if (p->composition == 'a') {
         const vec to_shares = inverse / scale, squares = overlaps[0] * to_shares * to_shares;
@@ -69,78 +66,31 @@ INLINE void set_context_weights(State *s, Run *run, int r)
     }
 }
 
-/* Sets the weights of all runs in all rings. */
+/* Sets the weights of all runs. */
 INLINE void weigh(State *s)
 {
     const Hyper *p = s->p;
     if (p->composition == 'a' && p->use_slots)
-        for (int r = 0; r < s->n_rings; r++)
-            copy_slot_logits(s, r);
+        copy_slot_logits(s);
     /* for all runs first: a vector that is loaded right after its numbers were stored one by one has to wait */
     if (p->composition == 'a' && p->word_stride)
         for (int k = 0; k < s->n_runs; k++)
-            for (int r = 0; r < s->n_rings; r++)
-                exchange_word_logits(s, &s->runs[k], r, s->weights[k] + r * s->ring_stride, 0);
+            exchange_word_logits(s, &s->runs[k], s->weights[k], 0);
     for (int k = 0; k < s->n_runs; k++)
-        for (int r = 0; r < s->n_rings; r++)
-            set_context_weights(s, &s->runs[k], r);
+        set_context_weights(s, &s->runs[k]);
 }
 
 /* Multiplies the weights of a run by its gains: then they are the weights with which the rows take the gradient. */
-INLINE void use_gains(State *s, const Run *run, int r, int n_places)
+INLINE void use_gains(State *s, const Run *run, int n_places)
 {
-    float *const weights = s->weights[run - s->runs] + r * s->ring_stride;
+    float *const weights = s->weights[run - s->runs];
     if (s->p->word2vec_update)
         for (int k = 0; k < VECTORS(GROUP * n_places); k++)
-            AT(weights, k) *= run->gains[r];
+            AT(weights, k) *= run->gains;
 }
 
-/* Makes the parts of x of a run. Where a part begins within a vector, the end of the part before it is kept. Not
- * inline: the width of a part is not a constant, so one copy of the code serves all. */
-static __attribute__((noinline)) void compose_parts(State *s, const Run *run)
-{
-    float *xs[GROUP];
-    vectors_of(run, s->hidden, xs);
-    for (int r = 0; r < s->n_rings; r++) {
-        const Ring *ring = &s->rings[r];
-        const Span span = span_of(s, run, ring);
-        const int first = ring->begin / LANES;
-        vec before[GROUP];
-        for (int b = 0; b < GROUP; b++)
-            before[b] = AT(xs[b], first);
-        gather_group(xs, s->rows + span.place, s->weights[run - s->runs] + r * s->ring_stride, span.n_places, first,
-                     VECTORS(ring->end) - first);
-        for (int b = 0; b < GROUP; b++)
-            AT(xs[b], first) = choose(s->lanes + first * LANES < ring->begin, before[b], AT(xs[b], first));
-    }
-}
-
-/* For each part of x: attention learns from its gradients, or these are added to the rows that x was composed of. */
-static __attribute__((noinline)) void use_parts_of_gradients(State *s, const Run *run, const int learns)
-{
-    float *grads[GROUP];
-    vectors_of(run, s->grads, grads);
-    for (int r = 0; r < s->n_rings; r++) {
-        const Ring *ring = &s->rings[r];
-        const int first = ring->begin / LANES, nv = VECTORS(ring->end) - first;
-        Ends ends[GROUP];
-        for (int b = 0; b < run->n; b++)
-            ends[b] = zero_around(ring, grads[b], s->lanes);
-        if (learns) {
-            learn_ring(s, run, r, grads, first, nv);
-        } else {
-            const Span span = span_of(s, run, ring);
-            use_gains(s, run, r, span.n_places);
-            scatter_group(grads, s->rows + span.place, s->weights[run - s->runs] + r * s->ring_stride, span.n_places,
-                          first, nv);
-        }
-        for (int b = 0; b < run->n; b++)
-            put_back(ring, grads[b], ends[b]);
-    }
-}
-
-/* Makes the hidden vector x of each example of the batch. The places in the hole of a ring, at least the target's, take
- * part with weight 0. They add nothing unless a row has diverged, as 0 times infinity is NaN. */
+/* Makes the hidden vector x of each example of the batch. The target's own place takes part with weight 0. It adds
+ * nothing unless its row has diverged, as 0 times infinity is NaN. */
 INLINE void compose(State *s, const int nv)
 {
     const Hyper *p = s->p;
@@ -166,10 +116,7 @@ INLINE void compose(State *s, const int nv)
         for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {
             float *xs[GROUP];
             vectors_of(run, s->hidden, xs);
-            if (p->n_rings)
-                compose_parts(s, run);
-            else
-                gather_group(xs, s->rows + run->begin, s->weights[run - s->runs], (int)(run->end - run->begin), 0, nv);
+            gather_group(xs, s->rows + run->begin, s->weights[run - s->runs], (int)(run->end - run->begin), nv);
             for (int t = 0; t < run->n_tags; t++)
                 for (int b = 0; b < run->n; b++)
                     add_times(xs[b], s->rows[run->document + t], s->tag_weights[run - s->runs][t][b], nv);
@@ -177,47 +124,18 @@ INLINE void compose(State *s, const int nv)
     }
 }
 
-/* Moves a part of the x of a target by what the steps of the targets before it in its run change in the rows. So
- * neighbours learn one after the other, although x was made of rows that none of them had moved. A word that occurs
- * twice in the window is treated as two words. */
-INLINE void follow_ring(State *s, const Run *run, int r, int b, const int first, const int nv)
-{
-    float *const x = s->hidden[(run->column + b) * GROUP + run->reader];
-    for (int d = 1; d <= b; d++) {
-        const float *const grad = s->grads[(run->column + b - d) * GROUP + run->reader];
-        const vec overlap = broadcast(run->overlaps[r][d][b]);
-        for (int k = first; k < first + nv; k++)
-            AT(x, k) += overlap * AT(grad, k);
-    }
-}
-
-static __attribute__((noinline)) void follow_parts(State *s, const Run *run, int b)
-{
-    float *grads[GROUP];
-    vectors_of(run, s->grads, grads);
-    for (int r = 0; r < s->n_rings; r++) {
-        const Ring *ring = &s->rings[r];
-        const int first = ring->begin / LANES;
-        Ends ends[GROUP];
-        for (int k = 0; k < b; k++)
-            ends[k] = zero_around(ring, grads[k], s->lanes);
-        follow_ring(s, run, r, b, first, VECTORS(ring->end) - first);
-        for (int k = 0; k < b; k++)
-            put_back(ring, grads[k], ends[k]);
-    }
-}
-
-/* Moves each x of a column by what the targets before it in its run have changed in the rows that it was made of. */
+/* Moves each x of a column by what the steps of the targets before it in its run change in the rows. So neighbours learn
+ * one after the other, although x was made of rows that none of them had moved. A word that occurs twice in the window
+ * is treated as two words. */
 INLINE void follow(State *s, int column, const int nv)
 {
     for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {
         const int b = column - run->column;
         if (b <= 0 || b >= run->n)
             continue;
-        if (s->p->n_rings)
-            follow_parts(s, run, b);
-        else
-            follow_ring(s, run, 0, b, 0, nv);
+        float *const x = s->hidden[column * GROUP + run->reader];
+        for (int d = 1; d <= b; d++)
+            add_times(x, s->grads[(column - d) * GROUP + run->reader], run->overlaps[d][b], nv);
     }
 }
 
@@ -227,10 +145,7 @@ INLINE void learn_attention(State *s, const int nv)
     for (const Run *run = s->runs; run < s->runs + s->n_runs; run++) {
         float *grads[GROUP];
         vectors_of(run, s->grads, grads);
-        if (s->p->n_rings)
-            use_parts_of_gradients(s, run, 1);
-        else
-            learn_ring(s, run, 0, grads, 0, nv);
+        learn_logits(s, run, grads, nv);
     }
 }
 
@@ -251,18 +166,14 @@ INLINE void spread(State *s, const int nv)
         float *grads[GROUP];
         vectors_of(run, s->grads, grads);
         for (int t = 0; t < run->n_tags; t++) {
-            const vec weights = s->tag_weights[run - s->runs][t] * run->gains[0];
+            const vec weights = s->tag_weights[run - s->runs][t] * run->gains;
             for (int b = 0; b < run->n; b++)
                 add_times(s->rows[run->document + t], grads[b], weights[b], nv);
         }
         if (s->p->frozen)
             continue;
-        if (s->p->n_rings) {
-            use_parts_of_gradients(s, run, 0);
-        } else {
-            use_gains(s, run, 0, n_places);
-            scatter_group(grads, s->rows + run->begin, s->weights[run - s->runs], n_places, 0, nv);
-        }
+        use_gains(s, run, n_places);
+        scatter_group(grads, s->rows + run->begin, s->weights[run - s->runs], n_places, nv);
     }
 }
 

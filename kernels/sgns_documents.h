@@ -54,14 +54,13 @@ INLINE vec attend_to_tags(const State *s, const Run *run, vec top, vec *weights)
 }
 
 /* The slopes of the tags of a run; slopes_of_rows does the same for words. */
-INLINE void slopes_of_tags(State *s, const Run *run, float *const *grads, float (*moves)[LANES], const int first,
-                           const int nv)
+INLINE void slopes_of_tags(State *s, const Run *run, float *const *grads, float (*moves)[LANES], const int nv)
 {
     float products[GROUP * GROUP] __attribute__((aligned(64)));
     for (int t = 0; t < run->n_tags; t++) {
         const vec here = s->tag_weights[run - s->runs][t];
         vec slopes;
-        dots_shared(grads, s->rows + run->document + t, 1, first, nv, products);
+        dots_shared(grads, s->rows + run->document + t, 1, nv, products);
         for (int k = 0; k < LANES; k++)
             slopes[k] = products[k % GROUP];
         EACH (d, GROUP)

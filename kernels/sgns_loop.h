@@ -114,7 +114,6 @@ static size_t lay_out(State *s, uintptr_t arena)
 {
     const uintptr_t begin = arena;
     const size_t outputs = (size_t)s->n_outputs, width = (size_t)s->p->out_width, tokens = (size_t)s->task->n_tokens;
-    const size_t weights = (size_t)s->n_rings * (size_t)s->ring_stride;
     const size_t readers = (size_t)s->p->shared_by, nodes = BATCH * (size_t)s->p->longest_path;
     const size_t most = outputs > nodes ? outputs : nodes;
     const size_t examples = GROUP * (size_t)s->column_stride;
@@ -129,9 +128,9 @@ static size_t lay_out(State *s, uintptr_t arena)
     s->rows = allocate(&arena, tokens, sizeof(float *));
     s->logit_rows = allocate(&arena, s->p->word_stride ? tokens : 0, sizeof(float *));
     s->sums = allocate(&arena, 4 + most, sizeof(vec));
-    s->slot_logits = allocate(&arena, weights, sizeof(float));
-    s->slopes = allocate(&arena, (size_t)s->ring_stride, sizeof(float));
-    s->renewed = allocate(&arena, (size_t)s->ring_stride, sizeof(float));
+    s->slot_logits = allocate(&arena, s->n_weights, sizeof(float));
+    s->slopes = allocate(&arena, s->n_weights, sizeof(float));
+    s->renewed = allocate(&arena, s->n_weights, sizeof(float));
     s->kept = allocate(&arena, tokens, sizeof(int32_t));
     s->tag_slopes = allocate(&arena, (size_t)s->p->most_tags, sizeof(vec));
     s->tags_renewed = allocate(&arena, (size_t)s->p->most_tags, sizeof(vec));
@@ -148,27 +147,10 @@ static size_t lay_out(State *s, uintptr_t arena)
     }
     for (int b = 0; b < BLOCK; b++) {
         s->xs[b] = s->hidden[b];
-        s->weights[b] = allocate(&arena, neighbours(s->p) > 1 ? weights : 0, sizeof(float));
+        s->weights[b] = allocate(&arena, neighbours(s->p) > 1 ? s->n_weights : 0, sizeof(float));
         s->tag_weights[b] = allocate(&arena, (size_t)s->p->most_tags, sizeof(vec));
     }
     return arena - begin;
-}
-
-/* Sets the rings: without parts, one ring with all dimensions and the whole window. */
-static void set_rings(State *s)
-{
-    const Hyper *p = s->p;
-    int begin = 0, column = 0, slot = 0;
-    s->n_rings = p->n_rings ? p->n_rings : 1;
-    s->ring_stride = GROUP * (2 * p->window + GROUP + 3) / 16 * 16 + 16;
-    for (int r = 0; r < s->n_rings; r++) {
-        const int end = r + 1 < s->n_rings ? p->ring_end[r] : p->width;
-        const int inner = p->n_rings ? p->ring_inner[r] : 1, outer = p->n_rings ? p->ring_outer[r] : p->window;
-        s->rings[r] = (Ring){begin, end, inner, outer, column, slot};
-        begin = end;
-        slot += 2 * (outer - inner + 1);
-        column = p->word_slots ? slot : r + 1;
-    }
 }
 
 int TRAIN(const Task *task)
@@ -181,7 +163,7 @@ int TRAIN(const Task *task)
     s.product.mantissa = broadcast(1.0f);
     for (int k = 0; k < LANES; k++)
         s.lanes[k] = k;
-    set_rings(&s);
+    s.n_weights = GROUP * (2 * (size_t)p->window + GROUP + 3) / 16 * 16 + 16;
     s.column_stride = (p->shared_by + BATCH + 15) / 16 * 16;
 
     char *memory = calloc(1, 64 + lay_out(&s, 0));

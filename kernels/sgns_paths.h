@@ -72,10 +72,10 @@ INLINE void step_paths(State *s, int column, const int nv)
 INLINE void step_path_of_group(State *s, float *const *xs, int n, const int nv)
 {
     const Path *path = &s->path;
-    dots_shared(xs, path->rows, n, 0, nv, path->logits);
+    dots_shared(xs, path->rows, n, nv, path->logits);
     s->loss += coefficients(path->logits, path->labels, path->mask, s->alpha, GROUP * n, &s->product);
     if (s->p->frozen) {
-        gather_group(s->grads, path->rows, path->logits, n, 0, nv);
+        gather_group(s->grads, path->rows, path->logits, n, nv);
     } else if (distinct(xs)) {
         exchange_shared(xs, s->grads, path->rows, path->logits, n, nv, 1);
         return;

@@ -47,7 +47,7 @@ class Parameters(NamedTuple):
     inputs: np.ndarray  # (n_words, width): W
     outputs: np.ndarray  # (n_words, bands * out_width): O
     word_logits: np.ndarray  # (n_words, word_stride): K
-    slot_logits: np.ndarray  # (1, at least 2 window): s; with rings, the slots of each in turn
+    slot_logits: np.ndarray  # (1, at least 2 window): s
     nodes: np.ndarray  # (n_words, out_width): N, the inner nodes of the Huffman tree
     documents: np.ndarray  # (n_documents, width): D
     document_logits: np.ndarray  # (n_documents,): what attention adds to the logit of the document's place
@@ -67,23 +67,12 @@ class Batch(NamedTuple):
     hidden: np.ndarray  # (BLOCK, out_width) x
     grad: np.ndarray  # (BLOCK, out_width) -alpha dL/dx
     logits: np.ndarray  # (BLOCK, drawn + 1) of the negatives, then of the target
-    weights: np.ndarray  # (BLOCK, rings, 2 window) x = sum weights[i] W_i, in the dimensions of a ring
-    grad_weights: np.ndarray  # (BLOCK, rings, 2 window) W_i += grad_weights[i] grad
+    weights: np.ndarray  # (BLOCK, 2 window) x = sum weights[i] W_i
+    grad_weights: np.ndarray  # (BLOCK, 2 window) W_i += grad_weights[i] grad
     n_tags: np.ndarray  # (BLOCK,) rows of D that the line has
     tags: np.ndarray  # (BLOCK, most_tags) which they are
     tag_weights: np.ndarray  # (BLOCK, most_tags) x += sum tag_weights[t] D_t
     tag_grad_weights: np.ndarray  # (BLOCK, most_tags) D_t += tag_grad_weights[t] grad
-
-
-class Ring(NamedTuple):
-    """A part of x and its ring: the places whose rows the part is made of."""
-
-    begin: int
-    end: int  # the dimension after its last one
-    inner: int
-    outer: int  # places off the target
-    column: int
-    first_slot: int  # where its logits begin in a row of K, and in s
 
 
 class Readers(NamedTuple):
@@ -171,48 +160,17 @@ def exchange(x: np.ndarray, row: np.ndarray, weight: float, total: np.ndarray) -
 
 
 @njit(nogil=True, cache=True)
-def number_of_rings(p: Any) -> int:
-    """Return how many parts x has: without rings, one with all dimensions and the whole window."""
-    return max(1, p.n_rings)
-
-
-@njit(nogil=True, cache=True)
-def ring_of(p: Any, r: int) -> Ring:
-    """Return a part of x and its ring of places."""
-    if p.n_rings == 0:
-        return Ring(0, 0 + p.width, 1, 0 + p.window, 0, 0)  # 0 +: the same type in both cases, for Numba
-    first_slot = 0
-    for before in range(r):
-        first_slot += 2 * (p.ring_outer[before] - p.ring_inner[before] + 1)
-    begin = 0 + p.ring_end[r - 1] if r > 0 else 0
-    column = first_slot if p.word_slots else r
-    return Ring(begin, 0 + p.ring_end[r], 0 + p.ring_inner[r], 0 + p.ring_outer[r], column, first_slot)
-
-
-@njit(nogil=True, cache=True)
-def slot_in_ring(p: Any, ring: Ring, slot: int) -> int:
-    """Return the number of a window's slot among the slots of a ring, or -1 if it is not in the ring."""
-    offset = slot - p.window + (slot >= p.window)
-    if not ring.inner <= abs(offset) <= ring.outer:
-        return -1
-    return ring.outer + offset if offset < 0 else ring.outer - 2 * ring.inner + 1 + offset
-
-
-@njit(nogil=True, cache=True)
-def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
+def attend(p: Any, b: int, batch: Batch, params: Parameters) -> float:
     """Set weights[i] = exp(e_i - max e), e_i = K[w_i, i] + s[i], and return their sum (eq. 3).
 
     The tags of a document share one place, which comes after the slots; each tag also has its own logit.
     """
-    weights, top, ring = batch.weights[b, r], -p.attention_clip, ring_of(p, r)
+    weights, top = batch.weights[b], -p.attention_clip
     for i in range(batch.n[b]):
-        at = slot_in_ring(p, ring, batch.first[b] + i)
-        if at < 0:
-            continue
-        logit = params.slot_logits[0, ring.first_slot + at] if p.use_slots else 0.0
+        slot = batch.first[b] + i
+        logit = params.slot_logits[0, slot] if p.use_slots else 0.0
         if p.word_stride:
-            word = batch.words[b, batch.first[b] + i]
-            logit += params.word_logits[word, ring.column + (at if p.word_slots else 0)]
+            logit += params.word_logits[batch.words[b, slot], slot if p.word_slots else 0]
         weights[i] = min(max(logit, -p.attention_clip), p.attention_clip)
         top = max(top, weights[i])
     of_tags = batch.tag_weights[b]
@@ -227,8 +185,7 @@ def attend(p: Any, b: int, r: int, batch: Batch, params: Parameters) -> float:
         of_tags[t] = math.exp(of_tags[t] - top)
         total += of_tags[t]
     for i in range(batch.n[b]):
-        at = slot_in_ring(p, ring, batch.first[b] + i)
-        weights[i] = math.exp(weights[i] - top) if at >= 0 else 0.0
+        weights[i] = math.exp(weights[i] - top)
         total += weights[i]
     return total
 
@@ -249,11 +206,11 @@ def neighbour_before(b: int, d: int, batch: Batch) -> int:
 
 
 @njit(nogil=True, cache=True)
-def weight_at(p: Any, b: int, r: int, place: int, batch: Batch) -> float:
+def weight_at(p: Any, b: int, place: int, batch: Batch) -> float:
     """Return the factor with which the word at a place takes the gradient of an example, 0 out of reach."""
     offset = place - batch.places[b]
     i = offset + p.window - (offset > 0) - batch.first[b]
-    return batch.grad_weights[b, r, i] if offset != 0 and 0 <= i < batch.n[b] else 0.0
+    return batch.grad_weights[b, i] if offset != 0 and 0 <= i < batch.n[b] else 0.0
 
 
 @njit(nogil=True, cache=True)
@@ -270,60 +227,51 @@ def follow(p: Any, b: int, batch: Batch) -> None:
     So neighbours learn one after the other, although x was made of rows that none of them had moved. A word
     that occurs at two places is treated as two words.
     """
-    for r in range(number_of_rings(p)):
-        ring = ring_of(p, r)
-        part = slice(ring.begin, ring.end)
-        for d in range(1, GROUP):
-            before = neighbour_before(b, d, batch)
-            if before < 0:
-                break
-            overlap = 0.0
-            for i in range(batch.n[b]):
-                overlap += batch.weights[b, r, i] * weight_at(p, before, r, place_of(p, b, i, batch), batch)
-            for t in range(batch.n_tags[b]):
-                overlap += batch.tag_weights[b, t] * batch.tag_grad_weights[before, t]
-            add(batch.hidden[b, part], overlap, batch.grad[before, part])
+    for d in range(1, GROUP):
+        before = neighbour_before(b, d, batch)
+        if before < 0:
+            break
+        overlap = 0.0
+        for i in range(batch.n[b]):
+            overlap += batch.weights[b, i] * weight_at(p, before, place_of(p, b, i, batch), batch)
+        for t in range(batch.n_tags[b]):
+            overlap += batch.tag_weights[b, t] * batch.tag_grad_weights[before, t]
+        add(batch.hidden[b], overlap, batch.grad[before])
 
 
 @njit(nogil=True, cache=True)
-def learn_attention(p: Any, b: int, r: int, total: float, batch: Batch, params: Parameters) -> None:
+def learn_attention(p: Any, b: int, total: float, batch: Batch, params: Parameters) -> None:
     """Move K and s along -dL/de_i = a_i (w_i . grad - sum_j a_j w_j . grad), from the rows before the step.
 
-    Only the dimensions of one ring take part. The rows are those that the neighbours before have moved;
-    a = weights / total.
+    The rows are those that the neighbours before have moved; a = weights / total.
     """
-    ring = ring_of(p, r)
-    part = slice(ring.begin, ring.end)
-    grad = batch.grad[b, part]
+    grad = batch.grad[b]
     slopes, along, n_tags = np.zeros(batch.n[b]), 0.0, batch.n_tags[b]
     of_tags = np.zeros(n_tags)
     for i in range(batch.n[b]):
-        slopes[i] = dot(grad, params.inputs[batch.words[b, batch.first[b] + i], part])
+        slopes[i] = dot(grad, params.inputs[batch.words[b, batch.first[b] + i]])
     for t in range(n_tags):
         of_tags[t] = dot(grad, params.documents[batch.tags[b, t]])
     for d in range(1, GROUP):
         before = neighbour_before(b, d, batch)
         if before < 0:
             break
-        product = dot(grad, batch.grad[before, part])
+        product = dot(grad, batch.grad[before])
         for i in range(batch.n[b]):
-            slopes[i] += weight_at(p, before, r, place_of(p, b, i, batch), batch) * product
+            slopes[i] += weight_at(p, before, place_of(p, b, i, batch), batch) * product
         for t in range(n_tags):
             of_tags[t] += batch.tag_grad_weights[before, t] * product
     for t in range(n_tags):
         along += batch.tag_weights[b, t] * of_tags[t]
     for i in range(batch.n[b]):
-        along += batch.weights[b, r, i] * slopes[i]
+        along += batch.weights[b, i] * slopes[i]
     for i in range(batch.n[b]):
-        at = slot_in_ring(p, ring, batch.first[b] + i)
-        if at < 0:
-            continue
-        word = batch.words[b, batch.first[b] + i]
-        delta = p.attention_rate * batch.weights[b, r, i] / total * (slopes[i] - along / total)
+        slot = batch.first[b] + i
+        delta = p.attention_rate * batch.weights[b, i] / total * (slopes[i] - along / total)
         if p.word_stride:
-            params.word_logits[word, ring.column + (at if p.word_slots else 0)] += delta
+            params.word_logits[batch.words[b, slot], slot if p.word_slots else 0] += delta
         if p.use_slots:
-            params.slot_logits[0, ring.first_slot + at] += delta
+            params.slot_logits[0, slot] += delta
     for t in range(n_tags):
         delta = p.attention_rate * batch.tag_weights[b, t] / total * (of_tags[t] - along / total)
         if p.word_stride:
@@ -340,22 +288,21 @@ def learn_attention_of_reader(p: Any, reader: int, batch: Batch, params: Paramet
     made with, logits that many examples share would keep falling long after their weight is zero.
     """
     totals = np.zeros(GROUP)
-    for r in range(number_of_rings(p)):
-        for first in range(GROUP):
-            if not exists(first * GROUP + reader, batch):
+    for first in range(GROUP):
+        if not exists(first * GROUP + reader, batch):
+            break
+        if neighbour_before(first * GROUP + reader, 1, batch) >= 0:
+            continue
+        end = first
+        for k in range(first, GROUP):
+            b = k * GROUP + reader
+            if not exists(b, batch) or (k > first and neighbour_before(b, 1, batch) < 0):
                 break
-            if neighbour_before(first * GROUP + reader, 1, batch) >= 0:
-                continue
-            end = first
-            for k in range(first, GROUP):
-                b = k * GROUP + reader
-                if not exists(b, batch) or (k > first and neighbour_before(b, 1, batch) < 0):
-                    break
-                totals[k] = attend(p, b, r, batch, params)
-                end = k + 1
-            for k in range(first, end):
-                if totals[k] > 0.0:
-                    learn_attention(p, k * GROUP + reader, r, totals[k], batch, params)
+            totals[k] = attend(p, b, batch, params)
+            end = k + 1
+        for k in range(first, end):
+            if totals[k] > 0.0:
+                learn_attention(p, k * GROUP + reader, totals[k], batch, params)
 
 
 @njit(nogil=True, cache=True)
@@ -363,9 +310,8 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
     """Make the hidden vector x of an example, and the factors that take its gradient back.
 
     skipgram, ssg: the row of its one context word; cbow: the mean of the rows; cbow-attn: their
-    mean weighted by attention; cwindow: the rows side by side, zeros where there is no word. With rings,
-    each part of x is made of the words in its ring; it is zero if there are none. Tags of a document are
-    further rows.
+    mean weighted by attention; cwindow: the rows side by side, zeros where there is no word. Tags of a
+    document are further rows.
     """
     hidden, n = batch.hidden[b], batch.n[b]
     hidden[:] = 0.0
@@ -379,41 +325,32 @@ def compose(p: Any, b: int, batch: Batch, params: Parameters, stats: np.ndarray)
     if p.composition == PAIR:
         hidden[:] = row_of_pair(b, batch, params)
         return
-    for r in range(number_of_rings(p)):
-        ring = ring_of(p, r)
-        weights, grad_weights, members = batch.weights[b, r], batch.grad_weights[b, r], 0
+    weights, members = batch.weights[b], n + batch.n_tags[b]
+    weights[:n] = 1.0
+    batch.tag_weights[b] = 1.0
+    total = float(members)
+    if p.composition == ATTENTION:
+        total, squares = attend(p, b, batch, params), 0.0
         for i in range(n):
-            weights[i] = slot_in_ring(p, ring, batch.first[b] + i) >= 0
-            members += weights[i] > 0.0
-        batch.tag_weights[b] = 1.0
-        members += batch.n_tags[b]
-        total = float(members)
-        if members == 0:
-            grad_weights[:n] = 0.0
-            continue
-        if p.composition == ATTENTION:
-            total, squares = attend(p, b, r, batch, params), 0.0
-            for i in range(n):
-                squares += weights[i] ** 2
-            for t in range(batch.n_tags[b]):
-                squares += batch.tag_weights[b, t] ** 2
-            if members > 1:  # there was a choice
-                stats[CONCENTRATION] += squares / total**2
-                stats[WEIGHED] += 1
-        # exact: W_i moves by a_i grad;  word2vec: by n a_i grad, for a plain mean by grad itself
-        # for a sum, exact is grad itself, and word2vec grad / n
-        scale = members / total if p.word2vec_update != p.sum_rows else 1.0 / total
-        for i in range(n):
-            grad_weights[i] = weights[i] * scale
-            if not p.sum_rows:
-                weights[i] /= total
-            row = params.inputs[batch.words[b, batch.first[b] + i]]
-            add(hidden[ring.begin : ring.end], weights[i], row[ring.begin : ring.end])
+            squares += weights[i] ** 2
         for t in range(batch.n_tags[b]):
-            batch.tag_grad_weights[b, t] = batch.tag_weights[b, t] * scale
-            if not p.sum_rows:
-                batch.tag_weights[b, t] /= total
-            add(hidden, batch.tag_weights[b, t], params.documents[batch.tags[b, t]])
+            squares += batch.tag_weights[b, t] ** 2
+        if members > 1:  # there was a choice
+            stats[CONCENTRATION] += squares / total**2
+            stats[WEIGHED] += 1
+    # exact: W_i moves by a_i grad;  word2vec: by n a_i grad, for a plain mean by grad itself
+    # for a sum, exact is grad itself, and word2vec grad / n
+    scale = members / total if p.word2vec_update != p.sum_rows else 1.0 / total
+    for i in range(n):
+        batch.grad_weights[b, i] = weights[i] * scale
+        if not p.sum_rows:
+            weights[i] /= total
+        add(hidden, weights[i], params.inputs[batch.words[b, batch.first[b] + i]])
+    for t in range(batch.n_tags[b]):
+        batch.tag_grad_weights[b, t] = batch.tag_weights[b, t] * scale
+        if not p.sum_rows:
+            batch.tag_weights[b, t] /= total
+        add(hidden, batch.tag_weights[b, t], params.documents[batch.tags[b, t]])
 
 
 @njit(nogil=True, cache=True)
@@ -452,10 +389,7 @@ def spread(p: Any, b: int, batch: Batch, params: Parameters) -> None:
         if p.composition == SIDE_BY_SIDE:
             add(row, 1.0, batch.grad[b, slot * p.width : (slot + 1) * p.width])
         else:
-            for r in range(number_of_rings(p)):
-                ring = ring_of(p, r)
-                part = slice(ring.begin, ring.end)
-                add(row[part], batch.grad_weights[b, r, i], batch.grad[b, part])
+            add(row, batch.grad_weights[b, i], batch.grad[b])
 
 
 @njit(nogil=True, cache=True)
@@ -801,8 +735,8 @@ def _train_chunk(
         np.zeros((BLOCK, p.out_width), dtype),
         np.zeros((BLOCK, p.out_width), dtype),
         np.zeros((BLOCK, p.drawn + 1), dtype),
-        np.zeros((BLOCK, number_of_rings(p), slots), dtype),
-        np.zeros((BLOCK, number_of_rings(p), slots), dtype),
+        np.zeros((BLOCK, slots), dtype),
+        np.zeros((BLOCK, slots), dtype),
         np.zeros(BLOCK, np.int64),
         np.zeros((BLOCK, p.most_tags), np.int64),
         np.zeros((BLOCK, p.most_tags), dtype),
@@ -849,9 +783,8 @@ def train_chunk(
         Negatives, see ``noise_pool``.
     shared : tuple of four or five float ndarrays, C-contiguous, updated in place
         inputs W (n_words, width); outputs O (n_words, bands * out_width), of any shape if drawn is 0;
-        word logits K (n_words, word_stride); slot logits s (1, at least 2 * window, or with rings the slots
-        of all; then that of the document); and with hierarchical softmax nodes N (n_words, out_width), the
-        last of which is not used.
+        word logits K (n_words, word_stride); slot logits s (1, at least 2 * window, then that of the
+        document); and with hierarchical softmax nodes N (n_words, out_width), the last of which is not used.
     rng : ndarray of shape (2,), uint64, updated in place
         State of the generator; the next tuple of negatives.
     stats : ndarray of shape (6,), float64, updated in place

@@ -137,11 +137,11 @@ INLINE void add(float *row, const float *x, int nv)
  * The rows are multiplied with all vectors xs[0 .. GROUP - 1]; besides, each vector has one row of its own, target_rows[b].
  * Numbers for each pair of row and vector are stored row by row, [t][b], and those of the target rows last. */
 
-INLINE void dots_tile(float *const *xs, float *const *rows, int first, int nv, float *out, float *const *target_rows,
+INLINE void dots_tile(float *const *xs, float *const *rows, int nv, float *out, float *const *target_rows,
                       float *target_out, const int count, const int with_targets)
 {
     vec sum[TILE][GROUP] = {{{0}}};
-    for (int k = first; k < first + nv; k++) {
+    for (int k = 0; k < nv; k++) {
         vec x[GROUP];
         EACH (b, GROUP)
             x[b] = AT(xs[b], k);
@@ -164,18 +164,18 @@ INLINE void dots_tile(float *const *xs, float *const *rows, int first, int nv, f
 INLINE void dots_group(float *const *xs, float *const *target_rows, float *const *rows, int n, int nv, float *out)
 {
     float *target_out = out + GROUP * n;
-#define DOTS_TILE(at, count)                                                                                \
-    if (at)                                                                                                 \
-        dots_tile(xs, rows + (at) - 1, 0, nv, out + GROUP * ((at) - 1), target_rows, target_out, count, 0); \
-    else                                                                                                    \
-        dots_tile(xs, rows, 0, nv, out, target_rows, target_out, (count) - 1, 1)
+#define DOTS_TILE(at, count)                                                                             \
+    if (at)                                                                                              \
+        dots_tile(xs, rows + (at) - 1, nv, out + GROUP * ((at) - 1), target_rows, target_out, count, 0); \
+    else                                                                                                 \
+        dots_tile(xs, rows, nv, out, target_rows, target_out, (count) - 1, 1)
     FOR_PANELS(n + 1, TILE, DOTS_TILE);
 }
 
-/* out[t][b] = xs[b] . rows[t], over nv vectors from the first one on */
-INLINE void dots_shared(float *const *xs, float *const *rows, int n, int first, int nv, float *out)
+/* out[t][b] = xs[b] . rows[t] */
+INLINE void dots_shared(float *const *xs, float *const *rows, int n, int nv, float *out)
 {
-#define DOTS_SHARED(at, count) dots_tile(xs, rows + (at), first, nv, out + GROUP * (at), 0, 0, count, 0)
+#define DOTS_SHARED(at, count) dots_tile(xs, rows + (at), nv, out + GROUP * (at), 0, 0, count, 0)
     FOR_PANELS(n, TILE, DOTS_SHARED);
 }
 
@@ -199,10 +199,10 @@ INLINE void gather_group_panel(float *const *xs, float *const *rows, const float
             AT(xs[b], at + k) = sum[b][k];
 }
 
-/* xs[b] = sum_t weights[t][b] rows[t], in nv vectors from the first one on */
-INLINE void gather_group(float *const *xs, float *const *rows, const float *weights, int n, int first, int nv)
+/* xs[b] = sum_t weights[t][b] rows[t] */
+INLINE void gather_group(float *const *xs, float *const *rows, const float *weights, int n, int nv)
 {
-#define GATHER_GROUP(at, count) gather_group_panel(xs, rows, weights, n, first + (at), count)
+#define GATHER_GROUP(at, count) gather_group_panel(xs, rows, weights, n, at, count)
     FOR_PANELS(nv, BLOCK_PANEL, GATHER_GROUP);
 }
 
@@ -227,10 +227,10 @@ INLINE void scatter_group_panel(float *const *xs, float *const *rows, const floa
     }
 }
 
-/* rows[t] += sum_b weights[t][b] xs[b], in nv vectors from the first one on */
-INLINE void scatter_group(float *const *xs, float *const *rows, const float *weights, int n, int first, int nv)
+/* rows[t] += sum_b weights[t][b] xs[b] */
+INLINE void scatter_group(float *const *xs, float *const *rows, const float *weights, int n, int nv)
 {
-#define SCATTER_GROUP(at, count) scatter_group_panel(xs, rows, weights, n, first + (at), count)
+#define SCATTER_GROUP(at, count) scatter_group_panel(xs, rows, weights, n, at, count)
     FOR_PANELS(nv, BLOCK_PANEL, SCATTER_GROUP);
 }
 

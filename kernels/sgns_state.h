@@ -22,14 +22,6 @@ typedef struct {
     int n_tags;
 } Example;
 
-/* A part of x and its ring: the places whose rows the part is made of, from `inner` to `outer` places off the target.
- * The slots of a ring are numbered from left to right, 0 .. 2 (outer - inner + 1) - 1. */
-typedef struct {
-    int begin, end;          /* dimensions of the part; those of the last part include the padding */
-    int inner, outer;
-    int column, first_slot;  /* where its logits begin in a row of K, and in s */
-} Ring;
-
 /* At most GROUP targets that follow each other in a line, and the places in reach of any of them: a row of W is loaded
  * once for all these targets. Numbers for each pair of place and target are stored place by place, [place][target]. */
 typedef struct {
@@ -39,16 +31,14 @@ typedef struct {
     int64_t document;        /* as in Example */
     int n_tags;
     ivec left, right;        /* words in reach of the k-th target on each side, in lanes k, k + GROUP, ..; else -1 */
-    vec gains[MOST_RINGS];   /* in the same lanes: W += gain weight grad */
-    vec overlaps[MOST_RINGS][GROUP]; /* [d]: x moves by this times the gradient of the target d before its own */
+    vec gains;               /* in the same lanes: W += gain weight grad */
+    vec overlaps[GROUP];     /* [d]: x moves by this times the gradient of the target d before its own */
 } Run;
 
-/* The places of a run in a ring, with the hole around the targets. */
+/* The places of a run. */
 typedef struct {
-    int64_t place;           /* the first one */
     int n_places, middle;    /* their number, and the place of the first target, counted from the first one */
     ivec offset, low, high;  /* [place][target]: distance of the first places from each target, and its limits */
-    int inner;
 } Span;
 
 /* The reader of one part of a chunk: a chunk has `shared_by` parts, which are read side by side. */
@@ -88,8 +78,7 @@ typedef struct {
     int32_t *target_words;   /* (GROUP, column_stride) of each reader, -1 where there is no example */
     float **target_rows;     /* (GROUP, column_stride) rows of O of the targets, and zero_row */
     float *zero_row;         /* (out_width,) target row of an example that does not exist; its mask is 0 */
-    Ring rings[MOST_RINGS];  /* without parts, one ring: all dimensions, the whole window */
-    int n_rings, ring_stride; /* ring_stride: floats for the weights of a ring */
+    size_t n_weights;        /* floats for the weights of a run, one for each pair of place and target; padded */
     int first, size, n_columns; /* the batch: its first reader, number of readers, most examples of one reader */
     int labelled;            /* the size for which labels are set */
     Run runs[BLOCK];         /* the examples of models that average */
@@ -97,15 +86,15 @@ typedef struct {
     float *xs[BLOCK];        /* (out_width,) the vectors x, column by column: rows of W themselves, or `hidden` */
     float *hidden[BLOCK + 1]; /* (out_width,) where x is composed; zeros if x is a row of W, or there is no example */
     float *grads[BLOCK + 1]; /* (out_width,) -alpha dL/dx, unless x learns in place; zeros if there is no example */
-    float *weights[BLOCK];   /* (n_rings, ring_stride) of a run: x = sum weights W; 0 if a place is out of reach */
+    float *weights[BLOCK];   /* (n_weights,) of a run: x = sum weights W; 0 if a place is out of reach */
     vec *tag_weights[BLOCK]; /* (most_tags,) of a run: x += sum weights D; target k in the lanes k, k + GROUP, .. */
-    vec *tag_slopes, *tags_renewed; /* (most_tags,) scratch space of learn_ring */
+    vec *tag_slopes, *tags_renewed; /* (most_tags,) scratch space of learn_logits */
     float **output_rows;     /* (n_outputs,) rows of O of the negatives; in a batch of one, then of the target */
     float *logits, *labels, *mask; /* (n_outputs,), or (n_outputs, GROUP) for each group of a batch; padded */
     float **rows, **logit_rows; /* (n_tokens,) rows of W and K of the text's words */
     vec *sums;               /* scratch space of dots */
-    float *slot_logits;      /* (n_rings, ring_stride) a copy of s, see copy_slot_logits */
-    float *slopes, *renewed; /* (ring_stride,) scratch space of learn_ring */
+    float *slot_logits;      /* (n_weights,) a copy of s, see copy_slot_logits */
+    float *slopes, *renewed; /* (n_weights,) scratch space of learn_logits */
     int32_t *kept;           /* (n_tokens,) scratch space of subsample */
     Path path;
     ivec lanes;              /* 0, 1, .. LANES - 1 */
@@ -202,27 +191,23 @@ INLINE void vectors_of(const Run *run, float *const *from, float **to)
         to[b] = from[b < run->n ? (run->column + b) * GROUP + run->reader : BLOCK];
 }
 
-INLINE ivec smaller_of(ivec a, ivec b) { return (a & (a < b)) | (b & ~(a < b)); }
-
-/* The places of a run in a ring. */
-INLINE Span span_of(const State *s, const Run *run, const Ring *ring)
+INLINE Span span_of(const State *s, const Run *run)
 {
-    const int64_t first = run->target - ring->outer, last = run->target + GROUP - 1 + ring->outer;
-    Span span = {.place = first > run->begin ? first : run->begin, .inner = ring->inner};
-    const int64_t end = last + 1 < run->end ? last + 1 : run->end;
-    span.n_places = end > span.place ? (int)(end - span.place) : 0;
-    span.middle = (int)(run->target - span.place);
-    span.offset = s->lanes / GROUP - s->lanes % GROUP - span.middle;
-    span.low = -smaller_of(run->left, (ivec){0} + ring->outer);
-    span.high = smaller_of(run->right, (ivec){0} + ring->outer);
-    return span;
+    const int middle = (int)(run->target - run->begin);
+    return (Span){
+        .n_places = (int)(run->end - run->begin),
+        .middle = middle,
+        .offset = s->lanes / GROUP - s->lanes % GROUP - middle,
+        .low = -run->left,
+        .high = run->right,
+    };
 }
 
-/* Which of the k-th LANES pairs of a place and a target are in reach of each other, and in the ring. */
+/* Which of the k-th LANES pairs of a place and a target are in reach of each other; a target is not in its own reach. */
 INLINE ivec in_reach(const Span *span, int k)
 {
     const ivec offset = span->offset + k * (LANES / GROUP);
-    return (offset >= span->low) & (offset <= span->high) & ((offset <= -span->inner) | (offset >= span->inner));
+    return (offset >= span->low) & (offset <= span->high) & (offset != 0);
 }
 
 /* The slot of the k-th place of an example, if that is not the target. */

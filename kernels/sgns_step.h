@@ -91,7 +91,7 @@ INLINE void step_group(State *s, float **xs, float **grads, float **target_rows,
 {
     const int in_place = pairwise(s->p);
     if (s->p->frozen) {
-        gather_group(grads, s->output_rows, weights, s->p->drawn, 0, nv);
+        gather_group(grads, s->output_rows, weights, s->p->drawn, nv);
         for (int b = 0; b < GROUP; b++)
             add_times(grads[b], target_rows[b], weights[GROUP * s->p->drawn + b], nv);
         for (int b = 0; in_place && b < GROUP; b++)

@@ -18,18 +18,19 @@ workers   two workers against one, wall time, with and without sub-sampling
 numba     the Numba backend against the compiled one
 text      counting and encoding, MB of text per CPU second
 
-The record is INTO/bench.json. The table is printed and written to INTO/bench.md and, with --page, to a page.
+The record is INTO/bench.json. The table is printed and, with --page, written to a page.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -44,7 +45,7 @@ from wordvec_ca.corpus import EncodedCorpus, TextOptions, encode_corpus
 from wordvec_ca.files import atomic_file
 from wordvec_ca.specs.models import spec_of
 
-PARTS = ("peers", "ceiling", "widths", "isa", "workers", "numba", "text")
+PARTS = "peers,ceiling,widths,isa,workers,numba,text"
 
 ROWS = (
     Row("cbow", 100, 5, 5, 9, 5.5),
@@ -58,6 +59,11 @@ ROWS = (
 )
 CEILING = {"ssg": (0.75, 0.6), "cwindow": (0.75, 0.6)}
 WIDTHS = ((50, 64), (100, 112), (150, 160), (300, 304))
+
+
+def negatives_of(row: Row) -> str:
+    """Return how the model of a setting draws negatives by default."""
+    return "exact" if spec_of(row.model).shared_by is None else "shared"
 
 
 def alternate(sides: dict[str, Callable[[], float]], repeat: int) -> dict[str, list[float]]:
@@ -88,18 +94,6 @@ class Bench:
         wanted = self.options.rows.split(",") if self.options.rows else None
         return [row for row in ROWS if wanted is None or row.model in wanted or row.name in wanted]
 
-    def rows_and_modes(self) -> Iterator[tuple[Row, str]]:
-        """Yield the chosen settings, with each way of drawing negatives."""
-        for row in self.rows():
-            for negatives in self.modes(row):
-                yield row, negatives
-
-    def modes(self, row: Row) -> tuple[str, ...]:
-        """Return the ways of drawing negatives that are measured; the last one, the default, has a goal."""
-        if spec_of(row.model).shared_by is None:
-            return ("exact",)
-        return ("exact", "shared") if self.options.exact else ("shared",)
-
     def compare(
         self, part: str, name: str, sides: dict[str, Callable[[], float]], goal: float | None = None,
         floor: float | None = None, unit: str = "M words/CPU s", judged: str | None = None,
@@ -119,16 +113,15 @@ class Bench:
             self.keep(record)
 
     def keep(self, record: dict[str, Any]) -> None:
-        """Show a measurement, and write the record and table so far, since the bench may be interrupted."""
+        """Show a measurement, and write the record so far, since the bench may be interrupted."""
         self.records.append(record)
         print(table_line(record), file=sys.stderr, flush=True)
         everything = {
             "command": sys.argv, "minutes": self.minutes(), "processor": processor(), "isa": kernels.isa(),
             "python": platform.python_version(), "tokens": self.text.n_tokens, "measurements": self.records,
         }  # fmt: skip
-        for name, content in (("bench.json", json.dumps(everything, indent=1)), ("bench.md", self.table())):
-            with atomic_file(self.options.into / name) as file:
-                file.write(f"{content}\n".encode())
+        with atomic_file(self.options.into / "bench.json") as file:
+            file.write(f"{json.dumps(everything, indent=1)}\n".encode())
 
     def minutes(self) -> float:
         """Return how long the bench has taken so far."""
@@ -145,70 +138,57 @@ class Bench:
             for peer in self.options.peer:
                 name, _, path = peer.partition("=")
                 sides[name] = Process(partial(peer_command, path, self.text, row), self.text.n_tokens)
-            modes = self.modes(row)
-            for negatives in modes:
-                sides[f"cawv, {negatives}"] = Process(partial(self._ours, row, negatives), self.text.n_tokens)
-            self.compare("peers", row.name, sides, row.goal, row.floor, judged=f"cawv, {modes[-1]}")
+            ours = f"cawv, {negatives_of(row)}"
+            sides[ours] = Process(partial(self._ours, row, negatives_of(row)), self.text.n_tokens)
+            self.compare("peers", row.name, sides, row.goal, row.floor, judged=ours)
 
     def _ours(self, row: Row, negatives: str, epochs: int) -> list[str]:
         return our_command(self.text, row, epochs, str(self.folder / "model"), negatives)
 
+    def loops(self, part: str, sides: dict[str, dict[str, Any]], *judged: float | None) -> None:
+        """Measure the loop on each setting with options of ``Loop`` and of training that differ."""
+        for row in self.rows():
+            negatives, made = negatives_of(row), {}
+            for name, changes in sides.items():
+                how = {key: changes[key] for key in ("isa", "null") if key in changes}
+                options = {key: value for key, value in changes.items() if key not in how}
+                made[name] = Loop(self.encoded, row.options(negatives=negatives, **options), **how)
+                made[name]()  # a call that is not measured: Numba compiles in its first one
+            self.compare(part, f"{row.name} {negatives}", made, *(judged or CEILING.get(row.model, ())))
+
     def ceiling(self) -> None:
         """Measure the loop against its null kernel."""
-        for row, negatives in self.rows_and_modes():
-            options = row.options(negatives=negatives)
-            sides = {
-                "null kernel": Loop(self.encoded, options, null=True),
-                "loop": Loop(self.encoded, options),
-            }
-            self.compare("ceiling", f"{row.name} {negatives}", sides, *CEILING.get(row.model, (None, None)))
+        self.loops("ceiling", {"null kernel": {"null": True}, "loop": {}})
 
     def widths(self) -> None:
         """Measure vector sizes against the next multiple of 16."""
         for model in ("cbow", "skipgram"):
             for size, wider in WIDTHS:
-                options = [Row(model, d, 5, 5).options(negatives="shared") for d in (wider, size)]
                 sides = {
-                    f"d{wider}": Loop(self.encoded, options[0]),
-                    f"d{size}": Loop(self.encoded, options[1]),
+                    f"d{d}": Loop(self.encoded, Row(model, d, 5, 5).options(negatives="shared"))
+                    for d in (wider, size)
                 }
                 self.compare("widths", f"{model} d{size}", sides, None, 0.95)
 
     def isa(self) -> None:
         """Measure the instruction sets."""
-        from wordvec_ca.kernels import _sgns
-
-        for row, negatives in self.rows_and_modes():
-            options = row.options(negatives=negatives)
-            sides = {name: Loop(self.encoded, options, isa=name) for name in _sgns.isas()}
-            floor = 0.7 if "avx512" in sides else None
-            self.compare("isa", f"{row.name} {negatives}", sides, None, floor)
+        sets = kernels.isas()
+        self.loops("isa", {name: {"isa": name} for name in sets}, None, 0.7 if "avx512" in sets else None)
 
     def workers(self) -> None:
-        """Measure two workers against one, and two separate models on two cores at the same time."""
+        """Measure two workers against one."""
         settings = [Row("cbow", 100, 5, 5), Row("skipgram", 100, 5, 5), Row("cbow-attn", 50, 20, 10)]
-        for row in settings:
-            for negatives in self.modes(row):
-                for sample in (0.0, 1e-3):
-                    options = row.options(negatives=negatives, sample=sample)
-                    sides = {
-                        f"{n} worker{'s' * (n > 1)}": Run(self.encoded, {**options, "workers": n})
-                        for n in (1, 2)
-                    }
-                    sides["2 models, 1 worker each"] = Run(self.encoded, {**options, "workers": 1}, models=2)
-                    name = f"{row.name} {negatives}, sample {sample:g}"
-                    self.compare("workers", name, sides, 1.9, 1.5, unit="M words/s", judged="2 workers")
+        for row, sample in itertools.product(settings, (0.0, 1e-3)):
+            options = row.options(negatives=negatives_of(row), sample=sample)
+            sides = {
+                f"{n} worker{'s' * (n > 1)}": Run(self.encoded, {**options, "workers": n}) for n in (1, 2)
+            }
+            name = f"{row.name} {options['negatives']}, sample {sample:g}"
+            self.compare("workers", name, sides, 1.9, 1.5, unit="M words/s")
 
     def numba(self) -> None:
         """Measure the Numba backend."""
-        for row, negatives in self.rows_and_modes():
-            options = row.options(negatives=negatives)
-            sides = {
-                "cython": Loop(self.encoded, options),
-                "numba": Loop(self.encoded, {**options, "backend": "numba"}),
-            }
-            sides["numba"]()  # a call that is not measured, since the first one compiles
-            self.compare("numba", f"{row.name} {negatives}", sides)
+        self.loops("numba", {"cython": {}, "numba": {"backend": "numba"}}, None)
 
     def text_speed(self) -> None:
         """Measure counting and encoding."""
@@ -266,19 +246,13 @@ def main() -> None:
     parser.add_argument(
         "--into", type=Path, default=Path("bench"), help="folder of the record (default: bench)"
     )
-    parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: all)")
+    parser.add_argument("--parts", default=PARTS, help="comma-separated (default: all)")
     parser.add_argument("--rows", help="models or settings, comma-separated (default: all)")
     parser.add_argument("--words", type=int, default=2_500_000, help="words of the corpus to train on")
-    parser.add_argument(
-        "--exact", action="store_true", help="exact negatives, too, where shared ones are the default"
-    )
     parser.add_argument("--page", type=Path, help="record of docs/evidence/data/ whose section is written")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PATH")
     options = parser.parse_args()
-    unknown = set(options.parts.split(",")) - set(PARTS)
-    if unknown:
-        parser.error(f"--parts: no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     options.into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.into) as folder:
         bench = Bench(options, Path(folder))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -57,23 +56,15 @@ class Loop:
 
 
 class Run:
-    """Training for an epoch in this process, of one model or of several separate ones at the same time;
-    calling it returns words per second of wall time, of all models together.
-    """
+    """Training for an epoch in this process; calling it returns words per second of wall time."""
 
-    def __init__(self, encoded: EncodedCorpus, options: dict[str, Any], models: int = 1) -> None:
+    def __init__(self, encoded: EncodedCorpus, options: dict[str, Any]) -> None:
         self._encoded, self._config = encoded, ResolvedConfig.of(TrainConfig(**options, epochs=1))
-        self._models = models
 
     def __call__(self) -> float:
         """Measure once."""
-        trainers = [self._trainer() for _ in range(self._models)]
-        with ThreadPoolExecutor(len(trainers)) as pool:
-            list(pool.map(Trainer.run, trainers))
-        words = len(trainers) * float(np.count_nonzero(self._encoded.tokens >= 0))
-        return words / max(trainer.seconds for trainer in trainers)
-
-    def _trainer(self) -> Trainer:
         model = EmbeddingModel(self._config, self._encoded.vocab)
         model.initialise()
-        return Trainer(model, self._encoded.tokens)
+        trainer = Trainer(model, self._encoded.tokens)
+        trainer.run()
+        return float(np.count_nonzero(self._encoded.tokens >= 0)) / trainer.seconds

@@ -16,11 +16,7 @@ import time
 def main() -> int:
     """Run pip; return its exit code."""
     pip = subprocess.Popen(
-        [
-            sys.executable,
-            *["-m", "pip", "--disable-pip-version-check", "install", "--verbose"],
-            *sys.argv[1:],
-        ],
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--verbose", *sys.argv[1:]],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         # setuptools warns of editable installations; PYTHONUNBUFFERED lets the build's own lines pass at once
@@ -39,8 +35,8 @@ def main() -> int:
         if found := re.match(r"Collecting ([\w.-]+)", line):
             packages.add(found[1])
             state = f"fetching package {len(packages)}: {found[1]}"
-        elif "Building editable for" in line:
-            state = "compiling the loops"
+        elif found := re.match(r"\s*(compiled \d+ of \d+): ", line):
+            state = found[1]
         elif line.startswith("Installing collected packages:"):
             state = f"installing {line.count(',') + 1} packages"
         if state and on_terminal:

@@ -19,7 +19,9 @@ from collections.abc import Iterable
 PAGE_BITS = 7
 CLASSES = ("SPACE", "LETTER", "DIGIT", "MARK", "JOINER", "LINKER", "POINT", "SYMBOL", "HIDDEN")
 
-JOINERS = {0x27, 0x2D, 0xB7, 0x2010, 0x2011, 0x2019}  # ' - middle dot, hyphens, right single quotation mark
+# ' - middle dot, gershayim of Hebrew acronyms, hyphens, right single quotation mark
+JOINERS = {0x27, 0x2D, 0xB7, 0x5F4, 0x2010, 0x2011, 0x2019}
+LETTERS = {0x5F, 0x5F3}  # _ and geresh, with which Hebrew words and abbreviations may also end
 LINKERS = {0x200C, 0x200D}  # zero width (non-)joiner: invisible, part of Persian and Indic spelling
 POINTS = {0x2C, 0x2E, 0x66B, 0x66C}  # , . and their Arabic counterparts
 HIDDEN = {0xAD}  # soft hyphen: a hint to the typesetter, not a part of the word
@@ -34,7 +36,7 @@ def char_class(code: int) -> str:
             return name
     if category == "Nd":
         return "DIGIT"
-    if category[0] in "LN" or character == "_":
+    if category[0] in "LN" or code in LETTERS:
         return "LETTER"
     if category[0] == "M":
         return "MARK"

@@ -12,7 +12,6 @@ import argparse
 import datetime
 import gzip
 import hashlib
-import importlib.util
 import itertools
 import json
 import math
@@ -63,12 +62,6 @@ def parser(
     return options
 
 
-def need_torch() -> None:
-    """End the script with advice if PyTorch is not installed; call this before importing it."""
-    if importlib.util.find_spec("torch") is None:
-        sys.exit("This study needs PyTorch, which is not installed: pip install 'wordvec-ca[torch]'")
-
-
 def data_files(data: Path | None, *names: str) -> list[Path]:
     """Return the paths of data files, or end the script with a message that names the missing one."""
     if data is None:
@@ -102,25 +95,18 @@ def lines_of(corpus: str | Path, count: int | None = None, first: int = 0) -> It
         yield from (line.decode("utf-8") for line in lines)
 
 
-def tokens_of(corpus: str | Path, words: float = math.inf) -> Iterator[list[str]]:
-    """Yield the lower-case tokens of each line, until the lines have the wanted number of words."""
+def write_tokens(corpus: str | Path, path: Path, words: float = math.inf) -> None:
+    """Write the lower-case tokens of a text, separated by spaces, until its lines have so many words."""
+    from wordvec_ca.files import atomic_file
     from wordvec_ca.text import tokenize
 
     n = 0
-    for line in lines_of(corpus):
-        yield tokenize(line)
-        n += len(line.split())
-        if n >= words:
-            break
-
-
-def write_tokens(corpus: str | Path, path: Path, words: float = math.inf) -> Path:
-    """Write the tokens of ``tokens_of``, separated by spaces; return the path."""
-    from wordvec_ca.files import atomic_file
-
     with atomic_file(path) as out:
-        out.writelines(" ".join(tokens).encode() + b"\n" for tokens in tokens_of(corpus, words))
-    return path
+        for line in lines_of(corpus):
+            out.write(" ".join(tokenize(line)).encode() + b"\n")
+            n += len(line.split())
+            if n >= words:
+                break
 
 
 # ---- runs ---------------------------------------------------------------------------------------------
@@ -145,10 +131,6 @@ class Runs:
     def key(setting: Setting) -> str:
         """Return a setting as a string."""
         return json.dumps(setting, sort_keys=True)
-
-    def get(self, setting: Setting) -> dict[str, Any] | None:
-        """Return the outcome of a setting if it is finished."""
-        return self.done.get(self.key(setting))
 
     def summary(self) -> str:
         """Return how many runs are finished, and how long they took together."""
@@ -199,24 +181,6 @@ def spearman(vectors: Any, sets: Iterable[Any]) -> dict[str, float]:
     from wordvec_ca.eval import evaluate
 
     return {pairs.name: evaluate(vectors, pairs, seed=1).metrics["spearman"].value for pairs in sets}
-
-
-def anonymous_bytes(pid: int) -> int:
-    """Return the memory of a process without mapped files (Linux), in bytes; 0 if it has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), 0)
-
-
-def peak_memory(process: subprocess.Popen[Any]) -> int:
-    """Wait for a process; return the most anonymous memory that was seen, in bytes."""
-    peak = 0
-    while process.poll() is None:
-        peak = max(peak, anonymous_bytes(process.pid))
-        time.sleep(0.02)
-    return peak
 
 
 def measured(command: Sequence[Any]) -> dict[str, float]:
@@ -467,7 +431,6 @@ def draws(report: Any, metric: str | None = None, resamples: int = 300) -> Any:
 def command() -> str:
     """Return the command line of this script, without options that name paths."""
     script = Path(sys.argv[0]).resolve()
-    script = script.parent if script.name == "__main__.py" else script
     name = script.relative_to(ROOT) if script.is_relative_to(ROOT) else script.name
     options = []
     rest = iter(sys.argv[1:])
@@ -569,14 +532,6 @@ class Page:
     def table(self, columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> None:
         """Add a table."""
         self.parts.append(table(columns, rows))
-
-    def figure(self, figure: Any, name: str, caption: str, suffix: str = "png") -> None:
-        """Save a matplotlib figure as a small picture and show it."""
-        path = self.page.parent.parent / "figures" / f"{self.page.stem}-{name}.{suffix}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        empty = {"Date": None} if suffix == "svg" else {"Software": None}
-        figure.savefig(path, dpi=90, bbox_inches="tight", metadata=empty)
-        self.parts.append(f"![{caption}](figures/{path.name})\n\n*{caption}*")
 
     def write(self, done: bool = True) -> None:
         """Write the section, and print its text when the study is done."""

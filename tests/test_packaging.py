@@ -1,7 +1,5 @@
 """The distributed files: a source distribution, the wheel that is built from it, and what it installs."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -64,7 +62,7 @@ def build(hook: str, source: Path, out: Path) -> tuple[Path, str]:
 
 
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
+def shipped(tmp_path_factory):
     """Build both from a copy of the tree that has an old generated file in it."""
     folder = tmp_path_factory.mktemp("shipped")
     (folder / "tree").mkdir()
@@ -83,7 +81,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
     return Shipped(sdist, wheel, log)
 
 
-def test_source_distribution_has_sources_and_nothing_generated(shipped: Shipped) -> None:
+def test_source_distribution_has_sources_and_nothing_generated(shipped):
     names = shipped.sources()
     assert {"_sgns", "_text"} <= set(EXTENSIONS)
     for pattern in ("*.pyx", "*.pyi", "*.h", "sgns_*.c", "*.py"):
@@ -101,7 +99,7 @@ def test_source_distribution_has_sources_and_nothing_generated(shipped: Shipped)
     assert not [name for name in names if name.endswith((".so", ".pyc")) or name.startswith("build/")]
 
 
-def test_wheel_holds_our_package_and_nothing_else(shipped: Shipped) -> None:
+def test_wheel_holds_our_package_and_nothing_else(shipped):
     names = shipped.installed()
     top = {name.partition("/")[0] for name in names}
     assert "wordvec_ca" in top
@@ -123,7 +121,7 @@ def test_wheel_holds_our_package_and_nothing_else(shipped: Shipped) -> None:
     assert "wordvec_ca/py.typed" in ours
 
 
-def test_compiler_is_told_nothing_of_this_machine(shipped: Shipped) -> None:
+def test_compiler_is_told_nothing_of_this_machine(shipped):
     compiled = [line for line in shipped.log.splitlines() if "sgns_baseline.c" in line and " -c " in line]
     assert compiled, "the log shows no compiler call"
     assert "-O3" in compiled[0]
@@ -131,7 +129,7 @@ def test_compiler_is_told_nothing_of_this_machine(shipped: Shipped) -> None:
         assert flag not in shipped.log
 
 
-def test_installed_wheel_trains(shipped: Shipped, tmp_path: Path) -> None:
+def test_installed_wheel_trains(shipped, tmp_path):
     with zipfile.ZipFile(shipped.wheel) as archive:
         archive.extractall(tmp_path / "site")
         meta = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
@@ -139,7 +137,7 @@ def test_installed_wheel_trains(shipped: Shipped, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     (tmp_path / "c.txt").write_text("one two three four\n" * 500)
 
-    def run(*arguments: str) -> str:
+    def run(*arguments):
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=tmp_path,

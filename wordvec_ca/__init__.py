@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wordvec_ca.models.config import TrainConfig
     from wordvec_ca.models.history import Progress
     from wordvec_ca.models.parameters import EmbeddingModel
-    from wordvec_ca.report.explorer.page import explore
+    from wordvec_ca.report.explorer.contents import explore
     from wordvec_ca.runs.run import resume, train
     from wordvec_ca.sentences.ca_sem import reembed
     from wordvec_ca.sentences.index import SearchIndex
@@ -50,7 +50,7 @@ _HOMES = {
     "Vocab": "corpus.vocab",
     "changes": "change.texts",
     "changes_of_models": "change.result",
-    "explore": "report.explorer.page",
+    "explore": "report.explorer.contents",
     "align": "vectors.alignment",
     "association": "associations.list_association",
     "attention_weights": "models.attention",

@@ -20,8 +20,15 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     return f" Did you mean {' or '.join(names[name] for name in close)}?" if close else ""
 
 
+# Package of a group that people install into what they have, with no more than that: a group installs ours
+# again, and a checkout compiles for that.
+ALONE = {"parquet": "pyarrow"}
+
+
 def install_extra(name: str) -> str:
     """Return the commands that install an optional group of packages of ours."""
+    if name in ALONE:
+        return f"pip install {ALONE[name]}"
     return f"pip install 'wordvec-ca[{name}]' (in a checkout: pip install '.[{name}]')"
 
 
@@ -32,17 +39,11 @@ def known_names(given: object, known: Iterable[object], shown: Callable[[object]
 
 
 class Option(NamedTuple):
-    """An option, or an option with a value, in a message.
+    """An option, or an option with a value, in a message."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in Python.
-    value : object
-        Its value; None if the message names only the option.
-    """
-
+    # Its name in Python.
     name: str
+    # Its value; None if the message names only the option.
     value: object = None
 
     def __str__(self) -> str:

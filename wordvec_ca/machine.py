@@ -42,8 +42,7 @@ _NO_ADDRESSES = ("failed to map", "allocate memory", "libllvmlite")
 
 
 def out_of_addresses(error: BaseException) -> bool:
-    """Return whether a library could not be loaded because the address space is used up.
-
-    Library loaders then raise ImportError or OSError; only the text distinguishes these from other errors.
-    """
+    """Return whether a library could not be loaded because the address space is used up."""
+    # Library loaders then raise ImportError or OSError; only the text distinguishes these from other
+    # errors.
     return isinstance(error, ImportError | OSError) and any(mark in str(error) for mark in _NO_ADDRESSES)

@@ -20,17 +20,16 @@ _IN_TEXT = re.compile(
     rf"({_SCHEME})([^\s'\"<>`]*?)(?=::[A-Za-z][A-Za-z0-9+.-]*(?:::|://)|[)\].,;:]*(?:[\s'\"<>`]|$))"
 )
 _ODD_PASSWORD = re.compile(r"[^/@?#:]+:(?!\d+(?:/|$)).*?@(?=[^@/?#]+(?:[/?#]|$))", re.DOTALL)
+# URL schemes in which the name before the @ is a container, not a user.
 _CONTAINERS = re.compile(r"(?:abfss?|wasbs?|az|adl)://")
-"""URL schemes in which the name before the @ is a container, not a user."""
 
 _WEB = ("http://", "https://", "ftp://", "ftps://", "webdav://")
+# Parameters in the path of a URL with these schemes (RFC 3986, section 3.3); S3 keys may contain a
+# semicolon.
 _PARAMETERS = re.compile(r"(?:;|%3[Bb])([^/]*)")
-"""Parameters in the path of a URL with these schemes (RFC 3986, section 3.3); S3 keys may contain a
-semicolon.
-"""
 
+# Shortest part of a URL's query that is removed from other text too; shorter parts occur by chance.
 _LEAST = 6
-"""Shortest part of a URL's query that is removed from other text too; shorter parts occur by chance."""
 
 T = TypeVar("T")
 

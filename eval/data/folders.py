@@ -9,8 +9,8 @@ from pathlib import Path
 
 from wordvec_ca.eval.data.lines import name_of
 
+# ``train``, ``dev`` and ``test`` of a data set, or '' for one file that is not divided.
 Parts = dict[str, Path]
-"""``train``, ``dev`` and ``test`` of a data set, or '' for one file that is not divided."""
 
 
 def found(folder: Path, *patterns: str) -> list[Path]:
@@ -36,10 +36,8 @@ def splits(paths: Sequence[Path]) -> dict[str, Parts]:
 
 
 def shipped_with_gensim() -> dict[str, list[Path]]:
-    """Return the evaluation sets inside the installed gensim by task; empty without gensim.
-
-    gensim itself is not imported.
-    """
+    """Return the evaluation sets inside the installed gensim by task; empty without gensim."""
+    # gensim itself is not imported.
     try:
         spec = importlib.util.find_spec("gensim")
     except (ImportError, ValueError):

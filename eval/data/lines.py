@@ -1,4 +1,4 @@
-"""Numbered lines of a text file, compressed or not, and the error that names one of them."""
+"""The lines of a text file, compressed or not, and the error that names one of them."""
 
 from __future__ import annotations
 
@@ -9,50 +9,56 @@ from pathlib import Path
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import check_readable_again, open_by_content, whole_lines
 
+# Bytes; a longer line is not a line of an evaluation set.
 LONGEST = 10_000_000
-"""Bytes; a longer line is not a line of an evaluation set."""
 
 
-def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    r"""Yield (line number from 1, line without its end) of a UTF-8 file, plain or .gz, .bz2, .xz, .zst.
+class Lines:
+    r"""The lines of a UTF-8 file, plain or .gz, .bz2, .xz, .zst, and the error that names the last one read.
 
     ``\n``, ``\r\n`` and ``\r`` end a line; a byte order mark at the start is dropped. Other characters
     that Unicode calls line ends (U+0085, U+2028) stay in the line.
     """
-    check_readable_again(path)
-    if not Path(path).is_file():
-        what = "is a folder" if Path(path).is_dir() else "does not exist"
-        raise DataError(f"{path}: {what}; give the path of a text file (plain, .gz, .bz2, .xz or .zst)")
-    number = 0
-    with open_by_content(path) as stream:
-        for raw in whole_lines(iter(lambda: stream.read(1 << 16), b""), LONGEST):
-            number += 1
-            if len(raw) > LONGEST:
-                raise malformed(
-                    path, number, f"the line is longer than {LONGEST:,} bytes", "is this a text file?"
-                )
-            if b"\0" in raw:
-                raise malformed(path, number, "there is a NUL byte", "give a UTF-8 text file")
-            try:
-                line = raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                bad = raw[error.start : error.start + 1].hex()
-                raise malformed(
-                    path,
-                    number,
-                    f"byte {error.start + 1} (0x{bad}) is not UTF-8",
-                    "convert the file, for example with: iconv -f latin1 -t utf-8",
-                ) from None
-            if number == 1:
-                line = line.removeprefix("\ufeff")
-            yield number, line
-    if number == 0:
-        raise DataError(f"{path}: the file is empty")
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path, self.number = path, 0
+
+    def __iter__(self) -> Iterator[str]:
+        check_readable_again(self.path)
+        if not Path(self.path).is_file():
+            what = "is a folder" if Path(self.path).is_dir() else "does not exist"
+            raise DataError(
+                f"{self.path}: {what}; give the path of a text file (plain, .gz, .bz2, .xz or .zst)"
+            )
+        with open_by_content(self.path) as stream:
+            for raw in whole_lines(iter(lambda: stream.read(1 << 16), b""), LONGEST):
+                self.number += 1
+                if len(raw) > LONGEST:
+                    raise self.wrong(f"the line is longer than {LONGEST:,} bytes", "is this a text file?")
+                if b"\0" in raw:
+                    raise self.wrong("there is a NUL byte", "give a UTF-8 text file")
+                try:
+                    line = raw.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    found = f"byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8"
+                    advice = "convert the file, for example with: iconv -f latin1 -t utf-8"
+                    raise self.wrong(found, advice) from None
+                yield line.removeprefix("\ufeff") if self.number == 1 else line
+        if self.number == 0:
+            raise DataError(f"{self.path}: the file is empty")
+
+    def filled(self, comment: str = "#") -> Iterator[str]:
+        """Yield the lines that are neither blank nor begin with the mark of comments."""
+        return (line for line in self if line.strip() and not line.startswith(comment))
+
+    def wrong(self, found: str, expected: str) -> DataError:
+        """Return the error for the line that was read last."""
+        return DataError(f"{self.path}, line {self.number}: {found}; {expected}")
 
 
-def malformed(path: str | os.PathLike[str], number: int, found: str, expected: str) -> DataError:
-    """Return the error for one line."""
-    return DataError(f"{path}, line {number}: {found}; {expected}")
+def cells_of(line: str) -> list[str]:
+    """Return the columns of a line, which tabs separate or, without any, blanks."""
+    return line.split("\t") if "\t" in line else line.split()
 
 
 def excerpt(text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
+from wordvec_ca.eval.data.lines import Lines, excerpt, name_of
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,12 @@ def read_labelled(path: str | os.PathLike[str]) -> LabelledSentences:
     """Read ``label TAB text`` lines, split with ``tokenised``; blank lines are ignored."""
 
     def pairs() -> Iterator[tuple[str, list[str]]]:
-        for number, line in numbered_lines(path):
+        lines = Lines(path)
+        for line in filter(str.strip, lines):
             label, tab, text = line.partition("\t")
-            if line.strip():
-                if not tab or not label.strip():
-                    found = f"no label and tab in {excerpt(line)}"
-                    raise malformed(path, number, found, "expected label TAB text")
-                yield label.strip(), tokenised(text)
+            if not tab or not label.strip():
+                raise lines.wrong(f"no label and tab in {excerpt(line)}", "expected label TAB text")
+            yield label.strip(), tokenised(text)
 
     return _labelled(name_of(path), path, pairs())
 
@@ -92,7 +91,7 @@ def read_reviews(paths: Mapping[str, Path]) -> LabelledSentences:
     texts = (
         (label, tokenised(line.rpartition("\t")[2].replace("<br />", " ")))
         for label, path in paths.items()
-        for _, line in numbered_lines(path)
+        for line in Lines(path)
     )
     return _labelled("imdb", next(iter(paths.values())), texts)
 
@@ -117,25 +116,23 @@ def _labelled(
 
 def read_texts(path: str | os.PathLike[str]) -> LabelledSentences:
     """Read labelled texts: trees of the Stanford Sentiment Treebank, or ``label TAB text``."""
-    first = next(line for _, line in numbered_lines(path))
+    first = next(iter(Lines(path)))
     return read_sst_trees(path) if first.lstrip().startswith("(") else read_labelled(path)
 
 
-def read_sst_trees(path: str | os.PathLike[str], *, binary: bool = True) -> LabelledSentences:
+def read_sst_trees(path: str | os.PathLike[str]) -> LabelledSentences:
     """Read sentences of the Stanford Sentiment Treebank, ``(3 (2 It) (4 ...))``, one tree a line."""
-    trees = (_sst_tree(path, number, line) for number, line in numbered_lines(path) if line.strip())
-    if not binary:
-        return _labelled(name_of(path), path, trees)
+    lines = Lines(path)
+    trees = (_sst_tree(lines, line) for line in filter(str.strip, lines))
     of_two = {"0": "0", "1": "0", "2": "neutral", "3": "1", "4": "1"}
     return _labelled(name_of(path), path, ((of_two[label], words) for label, words in trees), "neutral")
 
 
-def _sst_tree(path: str | os.PathLike[str], number: int, line: str) -> tuple[str, list[str]]:
+def _sst_tree(lines: Lines, line: str) -> tuple[str, list[str]]:
     """Return the label and the words of a tree."""
     root = re.match(r"\s*\(([0-4])\s", line)
     if root is None:
-        found = f"{excerpt(line)} does not start with a label"
-        raise malformed(path, number, found, "expected (0 to (4, then the tree")
+        raise lines.wrong(f"{excerpt(line)} does not start with a label", "expected (0 to (4, then the tree")
     depth, words = 0, []
     tokens = re.findall(r"[()]|[^\s()]+", line)
     for i, token in enumerate(tokens):
@@ -144,62 +141,52 @@ def _sst_tree(path: str | os.PathLike[str], number: int, line: str) -> tuple[str
         elif token == ")":
             depth -= 1
             if depth < 0:
-                raise malformed(path, number, "a bracket closes that was not opened", "expected one tree")
+                raise lines.wrong("a bracket closes that was not opened", "expected one tree")
         elif i > 0 and tokens[i - 1] == "(":
             if token not in ("0", "1", "2", "3", "4"):
-                raise malformed(path, number, f"the label {excerpt(token)}", "labels are 0 to 4")
+                raise lines.wrong(f"the label {excerpt(token)}", "labels are 0 to 4")
         else:
             words.append(token.replace("\\/", "/").replace("\\*", "*"))
         if depth == 0 and i < len(tokens) - 1:
-            raise malformed(path, number, "something follows the tree", "expected one tree a line")
+            raise lines.wrong("something follows the tree", "expected one tree a line")
     if depth:
-        raise malformed(path, number, f"{depth} bracket(s) are not closed", "expected one tree a line")
+        raise lines.wrong(f"{depth} bracket(s) are not closed", "expected one tree a line")
     if not words:
-        raise malformed(path, number, "a tree without words", "expected (label word) in it")
+        raise lines.wrong("a tree without words", "expected (label word) in it")
     return root.group(1), words
 
 
 def read_sentence_pairs(path: str | os.PathLike[str]) -> SentencePairs:
-    """Read scored sentence pairs.
-
-    The columns are ``score TAB sentence TAB sentence``, or those of SICK's distribution (its header names
-    them), or those of the STS benchmark (genre, file, year, number, score, sentence, sentence). Further
-    columns and blank lines are ignored; pairs with an empty score are left out and counted.
-    """
+    """Read scored sentence pairs."""
+    # The columns are ``score TAB sentence TAB sentence``, or those of SICK's distribution (its header names
+    # them), or those of the STS benchmark (genre, file, year, number, score, sentence, sentence). Further
+    # columns and blank lines are ignored; pairs with an empty score are left out and counted.
     scores, first, second, unscored, empty = [], [], [], 0, 0
     at = (0, 1, 2)
     expected = "score TAB sentence TAB sentence"
-    for number, line in numbered_lines(path):
-        if not line.strip():
-            continue
+    lines = Lines(path)
+    for line in filter(str.strip, lines):
         columns = line.split("\t")
-        if number == 1 and columns[0].lower() == "pair_id":
+        if lines.number == 1 and columns[0].lower() == "pair_id":
             names = [name.lower() for name in columns]
             try:
                 at = (names.index("relatedness_score"), names.index("sentence_a"), names.index("sentence_b"))
             except ValueError:
-                raise malformed(
-                    path,
-                    number,
-                    f"the header {excerpt(line)}",
-                    "SICK's names sentence_A, sentence_B and relatedness_score",
+                raise lines.wrong(
+                    f"the header {excerpt(line)}", "SICK's names sentence_A, sentence_B and relatedness_score"
                 ) from None
             expected = "the columns that line 1 names"
             continue
-        if number == 1 and len(columns) >= 7 and not _is_number(columns[0]) and _is_number(columns[4]):
+        if lines.number == 1 and len(columns) >= 7 and not _is_number(columns[0]) and _is_number(columns[4]):
             at = (4, 5, 6)
             expected = "genre, file, year, number, score, sentence, sentence"
         if len(columns) <= max(at):
-            raise malformed(
-                path, number, f"{len(columns)} column(s) in {excerpt(line)}", f"expected {expected}"
-            )
+            raise lines.wrong(f"{len(columns)} column(s) in {excerpt(line)}", f"expected {expected}")
         if not columns[at[0]].strip():
             unscored += 1
             continue
         if not _is_number(columns[at[0]]):
-            raise malformed(
-                path, number, f"the score {excerpt(columns[at[0]])} is not a number", f"expected {expected}"
-            )
+            raise lines.wrong(f"the score {excerpt(columns[at[0]])} is not a number", f"expected {expected}")
         pair = [tokenised(columns[at[1]]), tokenised(columns[at[2]])]
         if not all(pair):
             empty += 1

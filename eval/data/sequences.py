@@ -6,8 +6,12 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from wordvec_ca.eval.data.lines import excerpt, malformed, numbered_lines
+from wordvec_ca.eval.data.lines import Lines, excerpt
+
+ReadSequences = Callable[[Path], Iterator[list[str]]]
+"""Reads the items of each sequence in a file."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,8 @@ class Sequences:
 
 def read_sequences(path: str | os.PathLike[str]) -> Iterator[list[str]]:
     """Yield the items of each line: tokens between white space, or a JSON list of strings or integers."""
-    for number, line in numbered_lines(path):
+    lines = Lines(path)
+    for line in lines:
         if not line.lstrip().startswith("["):
             yield line.split()
             continue
@@ -39,7 +44,5 @@ def read_sequences(path: str | os.PathLike[str]) -> Iterator[list[str]]:
             yield line.split()  # an item may begin with a bracket
             continue
         if not all(type(item) in (str, int) for item in items):
-            raise malformed(
-                path, number, f"found {excerpt(line)}", "a list must hold strings or whole numbers"
-            )
+            raise lines.wrong(f"found {excerpt(line)}", "a list must hold strings or whole numbers")
         yield [str(item) for item in items]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
+from wordvec_ca.eval.data.lines import Lines, cells_of, excerpt, name_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class TaggedCorpus:
     tags: list[list[str]]
     # Document (file) of each sentence, if the format names it; empty strings otherwise
     sources: list[str] = field(default_factory=list)
+    columns: frozenset[int] = frozenset()  # those that the tags are from, counted from 1, if the file has any
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -37,19 +39,31 @@ class TaggedCorpus:
         """Return the different tags, sorted."""
         return sorted({tag for tags in self.tags for tag in tags})
 
-    def where(self, keep: Callable[[str], bool], name: str) -> TaggedCorpus:
-        """Return the sentences from the documents for which ``keep`` is true."""
-        chosen = [i for i, source in enumerate(self.sources) if keep(source)]
-        return TaggedCorpus(
-            name,
-            [self.sentences[i] for i in chosen],
-            [self.tags[i] for i in chosen],
-            [self.sources[i] for i in chosen],
-        )
+    def tag_note(self) -> str:
+        """Return which tags these are: their column, their number, and the most frequent ones."""
+        counts = Counter(chain.from_iterable(self.tags))
+        frequent = ", ".join(tag for tag, _ in counts.most_common(3))
+        return f"tags: {_named(self.columns)}{len(counts):,} different ({frequent}, ...)"
+
+    def at(self, chosen: Iterable[int], name: str) -> TaggedCorpus:
+        """Return the sentences with these numbers."""
+        rows = list(chosen)
+        sentences, tags = ([each[i] for i in rows] for each in (self.sentences, self.tags))
+        return TaggedCorpus(name, sentences, tags, [self.sources[i] for i in rows], self.columns)
 
 
-Token = tuple[str, str] | str | None
-"""What readers yield: a word with its tag, the document of what follows, None after a sentence."""
+# What readers yield: a word, its tag and the column of that (0 without columns); the document of what
+# follows; None after a sentence.
+Token = tuple[str, str, int] | str | None
+
+# The coarse tags of Universal Dependencies.
+UNIVERSAL = frozenset(
+    ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM")
+    + ("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X")
+)
+
+# Up to so many, a tiny corpus may have as many different tags as words: the Penn Treebank has 45.
+FEW_TAGS = 50
 
 FORMATS = ("conllu", "conllx", "columns", "word_tag", "mrg", "pos")
 
@@ -78,7 +92,8 @@ def read_tagged(
         - ``'pos'``: Penn Treebank ``word/TAG`` with brackets and ``====`` lines.
     tag_column : int, optional
         Column of the tag, counted from 1. By default 5 (XPOS; 4, UPOS, where that is empty) in the formats
-        with numbers, and 2 in ``columns``.
+        with numbers. In ``columns`` it is 2, or 3 if the first 50 lines have universal tags (UPOS) in column
+        2 and other tags in column 3, as files of word, UPOS and XPOS have.
 
     Returns
     -------
@@ -87,7 +102,8 @@ def read_tagged(
     Raises
     ------
     DataError
-        With file and line: a line does not fit the format, a word has no tag, there is no sentence.
+        With file and line: a line does not fit the format, a word has no tag, there is no sentence. With the
+        column: it has so many different tags for so few different words that it cannot be that of the tags.
     ValueError
         The format is unknown.
     """
@@ -96,7 +112,7 @@ def read_tagged(
     if format in ("conllu", "conllx"):
         tokens = _numbered(path, tag_column, strict=format == "conllu")
     elif format == "columns":
-        tokens = _columns(path, 2 if tag_column is None else tag_column)
+        tokens = _columns(path, _column_of_tags(path) if tag_column is None else tag_column)
     elif format == "word_tag":
         tokens = _word_tag(path)
     elif format == "mrg":
@@ -109,10 +125,12 @@ def read_tagged(
     words: list[str] = []
     tags: list[str] = []
     source = ""
+    columns: set[int] = set()
     for token in chain(tokens, [None]):
         if isinstance(token, tuple):
             words.append(token[0])
             tags.append(token[1])
+            columns.add(token[2])
         elif token is not None:
             source = token
         elif words:
@@ -122,24 +140,41 @@ def read_tagged(
             words, tags = [], []
     if not corpus.sentences:
         raise DataError(f"{path}: no sentences were found (read as {format})")
+    corpus = replace(corpus, columns=frozenset(columns - {0}))
+    n_tags, n_words = len(corpus.tag_set()), len(set(chain.from_iterable(corpus.sentences)))
+    # Before any work: induction with so many states, or a classifier with so many classes, would take hours.
+    if n_tags > max(FEW_TAGS, n_words / 2):
+        raise DataError(
+            f"{path}: {_named(corpus.columns)}{n_tags:,} different tags for {n_words:,} different words "
+            f"(in {corpus.n_tokens:,}): are these the tags? expected a word and then its tag"
+        )
     return corpus
 
 
-def read_tagged_part(path: str | os.PathLike[str]) -> TaggedCorpus:
-    """Read a tagged corpus whose name may give the column of the tags.
+def _named(columns: frozenset[int]) -> str:
+    """Return the columns in words, as the beginning of a list."""
+    return f"column {' or '.join(map(str, sorted(columns)))}, " if columns else ""
 
-    Penn Treebank tags are the third column in the three-column files of Universal Dependencies, ``ud_*.tsv``.
-    """
-    of_ud = name_of(path).startswith("ud_") and os.fspath(path).removesuffix(".xz").endswith(".tsv")
-    return read_tagged(path, tag_column=3 if of_ud else None)
+
+def _first_lines(path: str | os.PathLike[str]) -> list[str]:
+    """Return the first 50 lines that are neither blank nor comments."""
+    # A comment is "# text"; the Penn Treebank's tag "#" is in a column and never first in a file.
+    return list(islice(Lines(path).filled("# "), 50))
+
+
+def _column_of_tags(path: str | os.PathLike[str]) -> int:
+    """Return 3 if column 2 has universal tags and column 3 has finer ones, else 2."""
+    rows = list(map(cells_of, _first_lines(path)))
+    if not all(len(row) > 2 and row[1] in UNIVERSAL for row in rows):
+        return 2
+    # Lemmas and names of documents have small letters; chunks are B-NP, I-NP or O; heads are numbers.
+    others = {row[2] for row in rows} - UNIVERSAL - {"O", "_"}
+    return 3 if others and not any(re.search(r"^[BI]-|^\d+$|[^\W\d_A-Z]", other) for other in others) else 2
 
 
 def _recognise(path: str | os.PathLike[str]) -> str:
-    """Tell the format from the first 50 lines that are neither blank nor comments."""
-    # A comment is "# text"; the Penn Treebank's tag "#" is in a column and never first in a file.
-    lines = list(
-        islice((line for _, line in numbered_lines(path) if line.strip() and not line.startswith("# ")), 50)
-    )
+    """Tell the format from the first lines."""
+    lines = _first_lines(path)
     if not lines:
         raise DataError(f"{path}: there are only blank lines and comments")
     first = lines[0].lstrip()
@@ -147,7 +182,7 @@ def _recognise(path: str | os.PathLike[str]) -> str:
         return "mrg"
     if first.startswith(("====", "[ ", "*x*")):
         return "pos"
-    fields = [line.split("\t") if "\t" in line else line.split() for line in lines]
+    fields = list(map(cells_of, lines))
     if all(re.fullmatch(r"\d+([-.]\d+)?", row[0]) and len(row) >= 4 for row in fields):
         return "conllu" if all(len(row) == 10 for row in fields) else "conllx"
     # All tokens of the first line must match, but only most of the others: reading reports one without a tag.
@@ -164,7 +199,8 @@ def _recognise(path: str | os.PathLike[str]) -> str:
 
 def _numbered(path: str | os.PathLike[str], tag_column: int | None, *, strict: bool) -> Iterator[Token]:
     place = 1
-    for number, line in numbered_lines(path):
+    lines = Lines(path)
+    for line in lines:
         if not line.strip():
             yield None
             place = 1
@@ -173,78 +209,74 @@ def _numbered(path: str | os.PathLike[str], tag_column: int | None, *, strict: b
             if line.startswith("# newdoc id ="):
                 yield line.partition("=")[2].strip()
             continue
-        columns = line.split("\t") if "\t" in line else line.split()
+        columns = cells_of(line)
         if strict and len(columns) != 10:
-            raise malformed(path, number, f"{len(columns)} column(s)", "CoNLL-U has ten, separated by tabs")
+            raise lines.wrong(f"{len(columns)} column(s)", "CoNLL-U has ten, separated by tabs")
         if re.fullmatch(r"\d+-\d+|\d+\.\d+", columns[0]):
             continue
         if columns[0] != str(place):
-            raise malformed(
-                path,
-                number,
+            raise lines.wrong(
                 f"the word has the number {excerpt(columns[0])}",
                 f"expected {place} (sentences must be separated by a blank line)",
             )
         if tag_column is not None:
-            tag = columns[tag_column - 1] if len(columns) >= tag_column else ""
+            column = tag_column
         else:
-            tag = columns[4] if len(columns) > 4 and columns[4] not in ("_", "") else (columns + [""] * 4)[3]
+            column = 5 if len(columns) > 4 and columns[4] not in ("_", "") else 4
+        tag = columns[column - 1] if len(columns) >= column else ""
         if len(columns) < 2 or not columns[1]:
-            raise malformed(path, number, "there is no word", "expected number, word, lemma, tag, ...")
+            raise lines.wrong("there is no word", "expected number, word, lemma, tag, ...")
         if tag in ("_", ""):
-            raise malformed(
-                path,
-                number,
+            raise lines.wrong(
                 f"the word {excerpt(columns[1])} has no tag",
                 "give the column of the tags, or a file with tags",
             )
-        yield columns[1], tag
+        yield columns[1], tag, column
         place += 1
 
 
 def _columns(path: str | os.PathLike[str], tag_column: int) -> Iterator[Token]:
     width, first = 0, True
-    for number, line in numbered_lines(path):
+    lines = Lines(path)
+    for line in lines:
         if not line.strip():
             yield None
             first = True
             continue
-        columns = line.split("\t") if "\t" in line else line.split()
+        columns = cells_of(line)
         if first and columns[0] == "-DOCSTART-":
             continue
         width = width or len(columns)
         if len(columns) != width or width < tag_column:
-            raise malformed(
-                path,
-                number,
+            raise lines.wrong(
                 f"{len(columns)} column(s) in {excerpt(line)}",
                 f"expected {max(width, tag_column)}: word, tag, ... (and a blank line between sentences)",
             )
         if not columns[0] or not columns[tag_column - 1]:
-            raise malformed(path, number, f"an empty column in {excerpt(line)}", "expected word TAB tag")
+            raise lines.wrong(f"an empty column in {excerpt(line)}", "expected word TAB tag")
         if width > 2 and first:
             yield columns[2] if re.fullmatch(r"\w+(\.\w+)?\d\d(\.\w+)?", columns[2]) else ""
-        yield columns[0], columns[tag_column - 1]
+        yield columns[0], columns[tag_column - 1], tag_column
         first = False
 
 
 def _word_tag(path: str | os.PathLike[str]) -> Iterator[Token]:
     separator = ""
-    for number, line in numbered_lines(path):
+    lines = Lines(path)
+    for line in lines:
         for token in line.split():
             separator = separator or ("_" if "_" in token else "/")
             word, _, tag = token.rpartition(separator)
             if not word or not tag:
-                raise malformed(
-                    path, number, f"{excerpt(token)} is not word{separator}TAG", "each word needs a tag"
-                )
-            yield word, tag
+                raise lines.wrong(f"{excerpt(token)} is not word{separator}TAG", "each word needs a tag")
+            yield word, tag, 0
         yield None
 
 
 def _penn_pos(path: str | os.PathLike[str]) -> Iterator[Token]:
     tag = ""
-    for number, line in numbered_lines(path):
+    lines = Lines(path)
+    for line in lines:
         if line.startswith("*x*"):  # the copyright header of the distribution
             continue
         if line.startswith("="):
@@ -255,9 +287,9 @@ def _penn_pos(path: str | os.PathLike[str]) -> Iterator[Token]:
                 continue
             word, _, tag = token.rpartition("/")
             if not word or not tag:
-                raise malformed(path, number, f"{excerpt(token)} is not word/TAG", "each word needs a tag")
+                raise lines.wrong(f"{excerpt(token)} is not word/TAG", "each word needs a tag")
             tag = tag.partition("|")[0]  # "JJ|NN": the first of several
-            yield _unescaped(word), tag
+            yield _unescaped(word), tag, 0
         if not line.strip() and tag == ".":  # other blank lines are within a sentence
             yield None
 
@@ -267,47 +299,43 @@ def _trees(path: str | os.PathLike[str]) -> Iterator[Token]:
     depth, opened = 0, 0
     empty = True
     label, leaf = "", ""  # of the innermost bracket that is open
-    number = 0
-    for number, line in numbered_lines(path):
+    lines = Lines(path)
+    for line in lines:
         if line.startswith("*x*"):
             continue
         for token in re.findall(r"[()]|[^\s()]+", line):
             if token == "(":
                 if leaf:
-                    raise malformed(
-                        path, number, f"a bracket opens after the word {excerpt(leaf)}", "expected (TAG word)"
+                    raise lines.wrong(
+                        f"a bracket opens after the word {excerpt(leaf)}", "expected (TAG word)"
                     )
                 if depth == 0:
-                    opened = number
+                    opened = lines.number
                 depth += 1
                 label = ""
             elif token == ")":
                 if depth == 0:
-                    raise malformed(path, number, "a bracket closes that was not opened", "expected ( first")
+                    raise lines.wrong("a bracket closes that was not opened", "expected ( first")
                 depth -= 1
                 if leaf and label != "-NONE-":
-                    yield _unescaped(leaf), label
+                    yield _unescaped(leaf), label, 0
                     empty = False
                 label = leaf = ""
                 if depth == 0:
                     if empty:
-                        raise malformed(path, number, "a tree without words", "expected (TAG word) in it")
+                        raise lines.wrong("a tree without words", "expected (TAG word) in it")
                     yield None
                     empty = True
             elif depth == 0:
-                raise malformed(path, number, f"{excerpt(token)} is outside of brackets", "expected (")
+                raise lines.wrong(f"{excerpt(token)} is outside of brackets", "expected (")
             elif not label:
                 label = token
             elif not leaf:
                 leaf = token
             else:
-                raise malformed(
-                    path, number, f"{excerpt(token)} follows the word {excerpt(leaf)}", "expected )"
-                )
+                raise lines.wrong(f"{excerpt(token)} follows the word {excerpt(leaf)}", "expected )")
     if depth:
-        raise malformed(
-            path, number, f"{depth} bracket(s) of line {opened} are not closed", "the file is cut"
-        )
+        raise lines.wrong(f"{depth} bracket(s) of line {opened} are not closed", "the file is cut")
 
 
 def _unescaped(word: str) -> str:

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.data.lines import excerpt, malformed, name_of, numbered_lines
+from wordvec_ca.eval.data.lines import Lines, cells_of, excerpt, name_of
 
 
 @dataclass(frozen=True)
@@ -53,30 +53,22 @@ def read_word_pairs(path: str | os.PathLike[str]) -> WordPairs:
         A line has fewer than three columns, an empty word, or a score that is not a finite number.
     """
     first, second, scores = [], [], []
-    for number, line in numbered_lines(path):
-        if not line.strip() or line.startswith("#"):
-            continue
-        columns = line.split("\t") if "\t" in line else line.split()
+    lines = Lines(path)
+    for line in lines.filled():
+        columns = cells_of(line)
         if len(columns) < 3:
-            raise malformed(
-                path,
-                number,
-                f"{len(columns)} column(s) in {excerpt(line)}",
-                "expected word TAB word TAB score",
+            raise lines.wrong(
+                f"{len(columns)} column(s) in {excerpt(line)}", "expected word TAB word TAB score"
             )
         left, right = columns[0].strip(), columns[1].strip()
         if not left or not right:
-            raise malformed(
-                path, number, f"an empty word in {excerpt(line)}", "expected word TAB word TAB score"
-            )
+            raise lines.wrong(f"an empty word in {excerpt(line)}", "expected word TAB word TAB score")
         try:
             score = float(columns[2])
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise malformed(
-                path,
-                number,
+            raise lines.wrong(
                 f"the score {excerpt(columns[2])} is not a number",
                 "expected word TAB word TAB score (put # before a header)",
             )
@@ -89,19 +81,16 @@ def read_word_pairs(path: str | os.PathLike[str]) -> WordPairs:
 
 
 def read_categories(path: str | os.PathLike[str]) -> WordCategories:
-    """Read ``word TAB class`` lines; blank lines and lines starting with ``#`` are ignored.
-
-    Words of several classes are left out and counted (Battig and Montague 1969 have "orange" as a fruit and
-    as a colour).
-    """
+    """Read ``word TAB class`` lines; blank lines and lines starting with ``#`` are ignored."""
+    # Words of several classes are left out and counted (Battig and Montague 1969 have "orange" as a fruit
+    # and as a colour).
     classes_of: dict[str, list[str]] = {}
     repeated = 0
-    for number, line in numbered_lines(path):
-        if not line.strip() or line.startswith("#"):
-            continue
+    lines = Lines(path)
+    for line in lines.filled():
         columns = [column.strip() for column in line.split("\t")]
         if len(columns) != 2 or not all(columns):
-            raise malformed(path, number, f"{excerpt(line)} is not two columns", "expected word TAB class")
+            raise lines.wrong(f"{excerpt(line)} is not two columns", "expected word TAB class")
         of_word = classes_of.setdefault(columns[0], [])
         if columns[1] in of_word:
             repeated += 1
@@ -117,30 +106,25 @@ def read_categories(path: str | os.PathLike[str]) -> WordCategories:
 
 
 def read_analogies(path: str | os.PathLike[str]) -> Analogies:
-    """Read questions in the format of ``questions-words.txt``.
-
-    ``: name`` starts a section; other lines hold four words separated by blanks or tabs. Blank lines and
-    lines starting with ``#`` are ignored.
-    """
+    """Read questions in the format of ``questions-words.txt``."""
+    # ``: name`` starts a section; other lines hold four words separated by blanks or tabs. Blank lines and
+    # lines starting with ``#`` are ignored.
     sections: list[str] = []
     questions: list[tuple[int, str, str, str, str]] = []
-    for number, line in numbered_lines(path):
-        if not line.strip() or line.startswith("#"):
-            continue
+    lines = Lines(path)
+    for line in lines.filled():
         if line.startswith(":"):
             name = line[1:].strip()
             if not name:
-                raise malformed(path, number, "a section without a name", "expected ': name'")
+                raise lines.wrong("a section without a name", "expected ': name'")
             sections.append(name)
             continue
         if not sections:
-            raise malformed(
-                path, number, f"{excerpt(line)} comes before the first section", "start with a line ': name'"
-            )
+            raise lines.wrong(f"{excerpt(line)} comes before the first section", "start with a line ': name'")
         words = line.split()
         if len(words) != 4:
-            raise malformed(
-                path, number, f"{len(words)} word(s) in {excerpt(line)}", "a question has four words: a b c d"
+            raise lines.wrong(
+                f"{len(words)} word(s) in {excerpt(line)}", "a question has four words: a b c d"
             )
         questions.append((len(sections) - 1, words[0], words[1], words[2], words[3]))
     if not questions:

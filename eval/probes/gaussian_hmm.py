@@ -13,8 +13,8 @@ import numpy as np
 
 from wordvec_ca.eval.probes.hmm_recursions import FLOOR, best_states, expectations
 
+# Tokens whose state probabilities are held at a time.
 BLOCK = 8_192
-"""Tokens whose state probabilities are held at a time."""
 
 
 @dataclass
@@ -39,11 +39,9 @@ class EncodedText:
 def k_means_plus_plus(
     text: EncodedText, n_states: int, variance: float, rng: np.random.Generator
 ) -> GaussianHMM:
-    """Return a model with means drawn by k-means++ from the tokens, and nearly equal random transitions.
-
-    Arthur and Vassilvitskii 2007: each further mean is the vector of a token drawn with a probability
-    proportional to its squared distance to the nearest mean so far.
-    """
+    """Return a model with means drawn by k-means++ from the tokens, and nearly equal random transitions."""
+    # Arthur and Vassilvitskii 2007: each further mean is the vector of a token drawn with a probability
+    # proportional to its squared distance to the nearest mean so far.
     counts = np.bincount(text.tokens, minlength=len(text.vectors) + 1)[:-1].astype(np.float64)
     vectors = text.vectors
     chosen = [int(rng.choice(len(vectors), p=counts / counts.sum()))]
@@ -91,10 +89,10 @@ def decode(model: GaussianHMM, text: EncodedText) -> np.ndarray:
 
 
 def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return scaled emission densities and the logarithms of their scales; the last row is for unknown words.
-
-    An unknown word is missing data and is summed out: every state emits it with probability 1.
+    """Return scaled emission densities and the logarithms of their scales; the last row is for unknown
+    words.
     """
+    # An unknown word is missing data and is summed out: every state emits it with probability 1.
     n_types, dim = vectors.shape
     density = np.empty((n_types + 1, len(model.means)))
     exponent = density[:-1]
@@ -111,14 +109,10 @@ def _emissions(model: GaussianHMM, vectors: np.ndarray) -> tuple[np.ndarray, np.
     return density, shift
 
 
-@dataclass(frozen=True)
-class Block:
-    """Tokens of some sentences of similar length, ordered by their place in the sentence."""
-
-    # (n_tokens,), int32: First tokens of all sentences, then second tokens of those that have one, and so on;
-    # the longest sentence is always first
-    tokens: np.ndarray
-    steps: np.ndarray  # (longest + 1,), int64: Where each place starts
+# Tokens of some sentences of similar length, (n_tokens,), int32: the first tokens of all sentences, then the
+# second tokens of those that have one, and so on, the longest sentence always first; and where each of these
+# places starts, (longest + 1,), int64.
+Block = tuple[np.ndarray, np.ndarray]
 
 
 def _step(model: GaussianHMM, text: EncodedText, blocks: Sequence[Block]) -> tuple[GaussianHMM, float]:
@@ -130,21 +124,11 @@ def _step(model: GaussianHMM, text: EncodedText, blocks: Sequence[Block]) -> tup
     of_pair = np.zeros((n_states, n_states))
     likelihood = 0.0
     start, transition = np.maximum(model.start, FLOOR), np.maximum(model.transition, FLOOR)
-    most = max(len(block.tokens) for block in blocks)
+    most = max(len(tokens) for tokens, _ in blocks)
     forward, weights = np.empty((most, n_states)), np.empty((most, n_states))
-    for block in blocks:
+    for tokens, steps in blocks:
         likelihood += expectations(
-            start,
-            transition,
-            emission,
-            shift,
-            block.tokens,
-            block.steps,
-            forward,
-            weights,
-            of_first,
-            of_type,
-            of_pair,
+            start, transition, emission, shift, tokens, steps, forward, weights, of_first, of_type, of_pair
         )
     of_pair *= transition
     from_state = of_pair.sum(axis=1, keepdims=True)
@@ -173,5 +157,5 @@ def _blocks(text: EncodedText) -> Iterator[Block]:
         starts, sizes = text.offsets[order[first:last]], lengths[order[first:last]]
         places = [starts[: np.count_nonzero(sizes > t)] + t for t in range(sizes[0])]
         steps = np.concatenate([[0], np.cumsum([len(place) for place in places])])
-        yield Block(text.tokens[np.concatenate(places)], steps.astype(np.int64))
+        yield text.tokens[np.concatenate(places)], steps.astype(np.int64)
         first = last

@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+# Least scaled emission and least transition probability.
 FLOOR = 1e-100
-"""Least scaled emission and least transition probability."""
 
+# Lets LLVM reorder and fuse sums, so that it can vectorise them; NaN and infinity keep their meaning.
 REORDER = {"reassoc", "contract", "nsz"}
-"""Lets LLVM reorder and fuse sums, so that it can vectorise them; NaN and infinity keep their meaning."""
 
 
 @njit(nogil=True, cache=True, fastmath=REORDER)
@@ -34,11 +34,9 @@ def expectations(
     of_type: np.ndarray,
     of_pair: np.ndarray,
 ) -> float:
-    """Add the expected counts of some sentences, given the model, and return their log-likelihood.
-
-    The sentences advance together, the longest first: their first tokens come first, then their second
-    tokens, and so on, so that a step of all of them is one matrix product over neighbouring rows.
-    """
+    """Add the expected counts of some sentences, given the model, and return their log-likelihood."""
+    # The sentences advance together, the longest first: their first tokens come first, then their second
+    # tokens, and so on, so that a step of all of them is one matrix product over neighbouring rows.
     n_states = len(start)
     inverse = np.empty(len(tokens))
     likelihood = 0.0

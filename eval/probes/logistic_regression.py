@@ -31,5 +31,7 @@ def fit(
     model.set_params(C=C, max_iter=steps)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # scikit-learn takes many classes for a regression; tags of a few sentences are many, and classes
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         model.fit(features, classes)
     return model

@@ -24,17 +24,15 @@ def many_to_one(classes: np.ndarray, clusters: np.ndarray) -> float:
     return float(many_to_ones_of(contingency(classes, clusters)[None])[0])
 
 
+# The same number under the name that it has for word categories.
 purity = many_to_one
-"""The same number under the name that it has for word categories."""
 
 
 def v_measures_of(tables: np.ndarray) -> np.ndarray:
-    """Return the V-measure of each of many tables, (n_tables, n_classes, n_clusters), as (n_tables,).
-
-    It is the harmonic mean of homogeneity and completeness, ``h = 1 - H(class | cluster) / H(class)`` and
-    ``c = 1 - H(cluster | class) / H(cluster)``; h or c is 1 where its entropy is zero (Rosenberg and
-    Hirschberg 2007, "V-Measure", §2).
-    """
+    """Return the V-measure of each of many tables, (n_tables, n_classes, n_clusters), as (n_tables,)."""
+    # It is the harmonic mean of homogeneity and completeness, ``h = 1 - H(class | cluster) / H(class)`` and
+    # ``c = 1 - H(cluster | class) / H(cluster)``; h or c is 1 where its entropy is zero (Rosenberg and
+    # Hirschberg 2007, "V-Measure", §2).
     total = tables.sum(axis=(1, 2))
     joint = tables / np.where(total > 0, total, 1)[:, None, None]
     of_class, of_cluster = _entropies(joint.sum(axis=2)), _entropies(joint.sum(axis=1))

@@ -26,25 +26,24 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from wordvec_ca.eval.statistics.clustering import contingency, many_to_ones_of, v_measures_of
-from wordvec_ca.eval.statistics.resampling import ROWWISE, evaluate_statistic
-from wordvec_ca.eval.statistics.searches import n_searches, of_each_search
+from wordvec_ca.eval.statistics.resampling import evaluate_statistic, n_searches, of_each_search
 
+# Share of the units that a subsample leaves out.
 LEFT_OUT = 0.2
-"""Share of the units that a subsample leaves out."""
 
+# Statistics of contingency tables of classes and clusters, many at a time.
 OF_TABLES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "v-measure": v_measures_of,
     "many-to-one": many_to_ones_of,
     "purity": many_to_ones_of,
 }
-"""Statistics of contingency tables of classes and clusters, many at a time."""
 
+# Numbers that are held in memory at a time.
 BLOCK = 4_000_000
-"""Numbers that are held in memory at a time."""
 
+# Smallest number of subsamples. With more searches fewer are drawn, since each subsample is evaluated for
+# all searches.
 FEWEST = 200
-"""Smallest number of subsamples. With more searches fewer are drawn, since each subsample is evaluated for
-all searches."""
 
 
 def subsampled(
@@ -70,8 +69,6 @@ def subsampled(
     elif several == 1 and statistic in ("pearson", "mean-pearson"):
         part = columns[2] if statistic == "mean-pearson" else np.zeros(len(unit), dtype=np.int64)
         values = _of_moments(columns[0], columns[1], part, unit, _kept(rng, n, left_out, resamples))
-    elif several == 1 and units is None and statistic in ROWWISE:
-        values = _of_rows(statistic, columns, _kept(rng, n, left_out, resamples))
     else:
         values = np.array(
             [
@@ -91,14 +88,6 @@ def _kept(rng: np.random.Generator, n: int, left_out: int, resamples: int) -> It
         kept = np.ones(keys.shape, dtype=bool)
         np.put_along_axis(kept, np.argpartition(keys, left_out - 1, axis=1)[:, :left_out], False, axis=1)
         yield kept
-
-
-def _of_rows(statistic: str, columns: Sequence[np.ndarray], blocks: Iterator[np.ndarray]) -> np.ndarray:
-    parts = []
-    for kept in blocks:
-        rows = np.nonzero(kept)[1].reshape(len(kept), -1)
-        parts.append(ROWWISE[statistic](*(column[rows] for column in columns)))
-    return np.concatenate(parts)
 
 
 def _of_moments(

@@ -13,14 +13,14 @@ from wordvec_ca.eval.data.word_sets import Analogies
 from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, unit_rows, vocabulary_digest
 from wordvec_ca.eval.report import Report, digest_of
 
+# Words of the vocabulary in one matrix product: with a thousand question words, 16 MB of cosines.
 BLOCK = 4096
-"""Words of the vocabulary in one matrix product: with a thousand question words, 16 MB of cosines."""
 
+# A score below that of every answer.
 LOWEST = np.float32(-1e30)
-"""A score below that of every answer."""
 
+# Lets LLVM vectorise a maximum; it may assume that there is no NaN, and the cosines hold none.
 REORDER = {"nnan", "nsz", "reassoc", "contract"}
-"""Lets LLVM vectorise a maximum; it may assume that there is no NaN, and the cosines hold none."""
 
 
 @njit(nogil=True, cache=True, fastmath=REORDER)

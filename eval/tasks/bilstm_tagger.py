@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+# Sentences in a step; the loss is the mean over their tokens.
 BATCH = 100
-"""Sentences in a step; the loss is the mean over their tokens."""
 
 
 class BiLSTMTagger(nn.Module):

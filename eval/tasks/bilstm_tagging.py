@@ -9,7 +9,7 @@ import numpy as np
 
 from wordvec_ca.errors import install_extra
 from wordvec_ca.eval.lookup import Vectors, rows_of
-from wordvec_ca.eval.report import Report, digest_of
+from wordvec_ca.eval.report import Report
 from wordvec_ca.eval.tasks.tagging import SIZES, TaggingData
 
 
@@ -24,50 +24,53 @@ def evaluate(
     restarts: int = 3,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
-    """Tag words with a tagger that starts from the vectors and trains them further.
-
-    The protocol of the "POS" column of Ling et al. 2015, Table 1, as far as it is known: words are
-    lower-cased, words that occur once in training are read as unknown half of the time, SGD with rate .3 and
-    momentum .95 on 100 sentences, gradients clipped at 1, the epoch chosen on a tenth of the training set.
-    """
+    """Tag words with a tagger that starts from the vectors and trains them further."""
+    # The protocol of the "POS" column of Ling et al. 2015, Table 1, as far as it is known: words are
+    # lower-cased, words that occur once in training are read as unknown half of the time, SGD with rate .3
+    # and momentum .95 on 100 sentences, gradients clipped at 1, the epoch chosen on a tenth of the training
+    # set.
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise ImportError(f"the LSTM tagger needs PyTorch: {install_extra('torch')} ({error})") from error
     tags = sorted({tag for corpus in (data.train, data.test) for each in corpus.tags for tag in each})
     number = {tag: i for i, tag in enumerate(tags)}
-    order = np.random.default_rng([seed, 0x7A6]).permutation(len(data.train))
-    gold = np.array([number[tag] for each in data.test.tags for tag in each])
-    counts = [size for size in sorted(set(sizes)) if size < len(data.train)] + [len(data.train)]
+    counts = data.training_sizes(sizes)
     items: dict[str, np.ndarray] = {}
     curves = []
-    known = 0.0
     for size in counts:
         rights, accuracies = [], []
         for restart in range(restarts):
             state = (
                 seed if restart == 0 else int(np.random.SeedSequence([seed, restart]).generate_state(1)[0])
             )
-            right, of_epochs, known = _run(
-                vectors, data, order[:size], number, state, epochs, n_hidden, gold, progress
-            )
-            rights.append(right)
-            accuracies.append(of_epochs)
+            parts = []
+            for fold in data.folds:
+                order = np.random.default_rng([seed, 0x7A6]).permutation(len(fold.train))
+                right, of_epochs = _run(
+                    vectors, fold, order[:size], number, state, epochs, n_hidden, progress
+                )
+                parts.append(right)
+                accuracies.append(of_epochs)
+            rights.append(np.concatenate(parts))
         items[f"right@{size}"] = np.stack(rights, axis=1)
         curves.append({"sentences": size, "dev_accuracy": accuracies})
+    rows = rows_of(vectors, [word.lower() for sentence in data.test_sentences for word in sentence])
+    units, of_what = data.units()
+    in_folds = f"{len(data.folds)} folds; " if data.others else ""
     report = Report(
         "bilstm-tagging",
         data.name,
-        n=len(gold),
-        coverage=known,
+        n=len(rows),
+        coverage=float((rows >= 0).mean()),
         coverage_of="tokens",
         seed=seed,
         protocol=f"bidirectional LSTM ({n_hidden} a direction) on lower-cased words, vectors trained "
         f"further, SGD .3 with momentum .95, 100 sentences a step, best of {epochs} epochs on a tenth of the "
-        f"training sentences, mean of {restarts} networks; bootstrap over sentences",
+        f"training sentences, mean of {restarts} networks; {in_folds}bootstrap over {of_what}",
         items=items,
-        units=np.repeat(np.arange(len(data.test)), [len(sentence) for sentence in data.test.sentences]),
-        digest=digest_of(*(part for each in (data.train, data.test) for part in (each.sentences, each.tags))),
+        units=units,
+        digest=data.digest(),
         details={"tags": len(tags), "curves": curves},
     )
     report.measure("accuracy", "mean", f"right@{counts[-1]}")
@@ -84,10 +87,9 @@ def _run(
     seed: int,
     epochs: int,
     n_hidden: int,
-    gold: np.ndarray,
     progress: Callable[[str], None],
-) -> tuple[np.ndarray, list[float], float]:
-    """Train on the chosen sentences; return the outcome of each test token, dev accuracies, known share."""
+) -> tuple[np.ndarray, list[float]]:
+    """Train on the chosen sentences; return the outcome of each test token, and dev accuracies."""
     import torch
 
     from wordvec_ca.eval.tasks.bilstm_tagger import BiLSTMTagger, fit_tagger, predict_tags
@@ -130,7 +132,5 @@ def _run(
         progress=progress,
     )
     test = encoded("test", np.arange(len(data.test)))
-    right = (predict_tags(tagger, test) == gold).astype(np.float64)
-    has_vector = {word for word, row in kept if row >= 0}
-    known = np.mean([word in has_vector for sentence in lowered["test"] for word in sentence])
-    return right, accuracies, float(known)
+    gold = np.array([number[tag] for tags in data.test.tags for tag in tags])
+    return (predict_tags(tagger, test) == gold).astype(np.float64), accuracies

@@ -19,28 +19,29 @@ from wordvec_ca.eval.data.sequences import Sequences
 from wordvec_ca.eval.lookup import RULE, UncoveredError, Vectors, rows_of, unit_rows, vocabulary_digest
 from wordvec_ca.eval.report import Metric, Report, digest_of
 
+# Number of items that are proposed at each step.
 K = 10
-"""Number of items that are proposed at each step."""
 
+# Most steps that are judged: this gives intervals of .02. If there are more, some sequences are drawn.
 MOST = 10_000
-"""Most steps that are judged: this gives intervals of .02. If there are more, some sequences are drawn."""
 
+# Places within which two items of a training sequence occur together, for the baseline.
 FAR = 10
-"""Places within which two items of a training sequence occur together, for the baseline."""
 
+# The baselines, which only count.
 COUNTING = ("followers", "co-occurrence", "popularity")
-"""The baselines, which only count."""
 
+# Number of last items for which the scores of all items are held at once.
 BLOCK = 64
-"""Number of last items for which the scores of all items are held at once."""
 
+# Rows of last items -> a new array of shape (n_rows, n_items): how well each item follows.
 Scores = Callable[[NDArray[np.int64]], NDArray[np.float32]]
-"""Rows of last items -> a new array of shape (n_rows, n_items): how well each item follows."""
 
 
 def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
     """Propose the ten items that are nearest to the last one, at each step of the held-out sequences."""
     sequence, steps = _steps(data, seed)
+    n_steps = sum(a != b for items in data.held_out for a, b in itertools.pairwise(items))
     if not steps:
         raise DataError(f"{data.name}: no sequence has two different items in a row")
     items = list(dict.fromkeys(itertools.chain.from_iterable(steps)))
@@ -49,7 +50,10 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
     rows = np.array([(row_of[last], row_of[following]) for last, following in steps], np.int64)
     covered = (rows >= 0).all(axis=1)
     if not covered.any():
-        raise UncoveredError(f"{data.name}: of no step both items have vectors")
+        raise UncoveredError(
+            f"{data.name}: of no step both items have vectors; one is from {steps[0][0]!r} to "
+            f"{steps[0][1]!r}. A log is read with the fields that a model trained on its like remembers"
+        )
     last, target = rows[covered].T
     n_items = len(vectors.index_to_key)
     units = np.nan_to_num(unit_rows(vectors, np.arange(n_items)))
@@ -66,7 +70,7 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
         digest=digest_of(steps),
         candidates=n_items,
         candidates_digest=vocabulary_digest(vectors),
-        details={"sequences": len(np.unique(sequence)), "steps": len(steps)},
+        details={"sequences": len(np.unique(sequence)), "steps": len(steps), "steps_in_all": n_steps},
     )
 
     def add(name: str, values: NDArray[np.float64]) -> None:
@@ -93,6 +97,13 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
     return report
 
 
+def judged(report: Report) -> str:
+    """Say which steps n counts."""
+    steps, n_steps = report.details["steps"], report.details["steps_in_all"]
+    drawn = f", of {steps:,} drawn at random from {n_steps:,}" if steps < n_steps else f", of {steps:,}"
+    return f"n: steps from an item to another of which both have vectors{drawn}"
+
+
 def verdict(report: Report) -> str:
     """Say which is better on these steps, the vectors or counting, and what to do where counting is."""
     ours = report.metrics[f"hit-rate@{K}"]
@@ -100,15 +111,19 @@ def verdict(report: Report) -> str:
     if not counting:
         return ""
     value, name = max(counting)
+    # where they are level too: counts need no training, and say why an item is proposed
+    advice = (
+        "Propose the next item by counting; use vectors for items that never met, for whole baskets and for "
+        "maps"
+    )
     if value > ours.high:
         return (
             f"Counting wins: the items by {name} are right in {value:.3f} of the steps, those by vectors in "
-            f"{ours.value:.3f}. Propose the next item by counting; use vectors for items that never met, for "
-            "whole baskets and for maps"
+            f"{ours.value:.3f}. {advice}"
         )
     if value < ours.low:
         return f"Vectors win: right in {ours.value:.3f} of the steps, counting ({name}) in {value:.3f}"
-    return f"Vectors ({ours.value:.3f}) and counting ({name}, {value:.3f}) are level on these steps"
+    return f"Vectors ({ours.value:.3f}) and counting ({name}, {value:.3f}) are level on these steps. {advice}"
 
 
 def _steps(data: Sequences, seed: int) -> tuple[NDArray[np.int64], list[tuple[str, str]]]:

@@ -20,8 +20,8 @@ from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, decode, k_means_plu
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.statistics.clustering import v_measure
 
+# Tags of punctuation in the Penn Treebank and in Universal Dependencies.
 PUNCTUATION = frozenset({"``", "''", ",", ".", ":", "-LRB-", "-RRB-", "(", ")", "HYPH", "NFP", "PUNCT"})
-"""Tags of punctuation in the Penn Treebank and in Universal Dependencies."""
 
 
 def evaluate(
@@ -88,6 +88,7 @@ def evaluate(
 
     from threadpoolctl import threadpool_limits
 
+    progress(f"    {data.tag_note()}")
     with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
         runs = []
         for run in pool.map(restart, range(restarts)):
@@ -138,6 +139,7 @@ def evaluate(
     if not is_word.all() and is_word.any():
         report.measure("v-measure-no-punct", "v-measure", "gold_of_words", "state")
         report.measure("many-to-one-no-punct", "many-to-one", "gold_of_words", "state")
+    report.notes.append(data.tag_note())
     if restarts > 1:
         report.notes.append(
             f"V-measure of the {restarts} restarts: {min(scores):.3f} .. {max(scores):.3f}, standard "

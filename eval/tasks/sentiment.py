@@ -10,14 +10,14 @@ from scipy.sparse import csr_array
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.sentence_sets import LabelledSentences
-from wordvec_ca.eval.lookup import RULE, Infer, Vectors, in_known_forms, rows_of, with_phrases
+from wordvec_ca.eval.lookup import RULE, Infer, Vectors, in_known_forms, used_rows, with_phrases
 from wordvec_ca.eval.probes import logistic_regression
 from wordvec_ca.eval.report import Report, digest_of
 
 MEANS = "mean of the vectors of a text's words"
 
+# Values of C that are tried.
 GRID = tuple(10.0**k for k in range(-4, 5))
-"""Values of C that are tried."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,8 @@ def evaluate(
     phrases: str | None = None,
     infer: Infer | None = None,
 ) -> Report:
-    """Classify texts by L2-regularised logistic regression on the mean of their words' vectors.
-
-    For a model of documents, the features are the vectors that it infers.
-    """
+    """Classify texts by L2-regularised logistic regression on the mean of their words' vectors."""
+    # For a model of documents, the features are the vectors that it infers.
     from threadpoolctl import threadpool_limits
 
     if phrases is not None:
@@ -129,13 +127,7 @@ class _Examples:
     lengths: np.ndarray
 
     def part(self, chosen: np.ndarray) -> _Examples:
-        return _Examples(
-            self.features[chosen],
-            self.classes[chosen],
-            self.group[chosen],
-            self.known[chosen],
-            self.lengths[chosen],
-        )
+        return _Examples(*(column[chosen] for column in vars(self).values()))
 
 
 def _examples(
@@ -163,13 +155,8 @@ def _averages(
     vectors: Vectors, sentences: Sequence[Sequence[str]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Average the vectors of each sentence's words; a repeated word counts each time."""
-    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
-    rows = rows_of(vectors, words)
-    used, column = np.unique(rows, return_inverse=True)
-    if len(used) and used[0] == -1:
-        used, column = used[1:], column - 1
-    column_of = dict(zip(words, np.where(rows >= 0, column, -1).tolist(), strict=True))
-    columns = [[c for word in sentence if (c := column_of[word]) >= 0] for sentence in sentences]
+    used, column_of = used_rows(vectors, sentences)
+    columns = [[c for word in sentence if (c := column_of[word]) < len(used)] for sentence in sentences]
     known = np.array([len(c) for c in columns], dtype=np.int64)
     flat = np.array([c for each in columns for c in each], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(known)])

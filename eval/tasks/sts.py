@@ -20,6 +20,9 @@ from wordvec_ca.sentences import SentenceVectorizer
 _PLAIN = {"attention": False}
 _PAPER = _PLAIN | {"method": "ca-sem"}
 
+# Name -> parameters of a ``SentenceVectorizer``: SIF (Arora, Liang, Ma 2017), mean, uSIF (Ethayarajh 2018),
+# CA-SEM with its weights times SIF's, and CA-SEM as in Zeng 2019, in three readings of eq. 18. The first is
+# the headline.
 READOUTS: dict[str, dict[str, Any]] = {
     "sif": _PLAIN | {"method": "sif"},
     "mean": _PLAIN | {"method": "mean"},
@@ -29,20 +32,17 @@ READOUTS: dict[str, dict[str, Any]] = {
     "ca-sem-full": _PAPER | {"readout": "full"},
     "ca-sem-full-no-oov": _PAPER | {"readout": "full-no-oov"},
 }
-"""Name -> parameters of a ``SentenceVectorizer``: SIF (Arora, Liang, Ma 2017), mean, uSIF (Ethayarajh 2018),
-CA-SEM with its weights times SIF's, and CA-SEM as in Zeng 2019, in three readings of eq. 18. The first is the
-headline."""
 
+# Readouts of vectors that carry attention weights: words count with their mean attention.
 OF_ATTENTION: dict[str, dict[str, Any]] = {
     "attention": {"method": "attention"},
     "attention-sif": {"method": "sif", "attention": True},
     "attention-usif": {"method": "usif", "attention": True},
     "attention-ca-sem-sif": {"method": "ca-sem-sif", "attention": True},
 }
-"""Readouts of vectors that carry attention weights: words count with their mean attention."""
 
+# The readout of a model of documents: the vectors that it infers.
 INFERRED = "infer"
-"""The readout of a model of documents: the vectors that it infers."""
 
 SENTENCE_METHODS = (*READOUTS, *OF_ATTENTION)
 """Names of all readouts."""
@@ -70,11 +70,10 @@ def evaluate(
     phrases: str | None = None,
     infer: Infer | None = None,
 ) -> Report:
-    """Correlate cosines of sentence vectors with people's scores.
-
-    A readout learns from the sentences of the background or, without one, for each set from both sides of its
-    pairs. Word frequencies come from the vectors' own counts or, without counts, from the same sentences.
-    """
+    """Correlate cosines of sentence vectors with people's scores."""
+    # A readout learns from the sentences of the background or, without one, for each set from both sides of
+    # its pairs. Word frequencies come from the vectors' own counts or, without counts, from the same
+    # sentences.
     settings = dict(readouts) if isinstance(readouts, Mapping) else READOUTS | OF_ATTENTION
     attends = getattr(vectors, "attention", None) is not None
     names = list(readouts or (settings if attends else READOUTS))
@@ -146,13 +145,13 @@ def evaluate(
 
 
 def _sharing(sets: Sequence[SentencePairs]) -> np.ndarray:
-    """Return a number for each pair that is the same for pairs that share a sentence: the unit of statistics.
-
-    A model that is wrong about a sentence is wrong about all of its pairs, and sets repeat sentences: the 459
-    pairs of SMTeuroparl have 27 originals, and with pairs as units two seeds differ there by twice what the
-    interval allows. Groups of all pairs that hang together would not do, since SICK would be a single one; so
-    a pair goes with that of its two sentences which has more pairs.
+    """Return a number for each pair that is the same for pairs that share a sentence: the unit of
+    statistics.
     """
+    # A model that is wrong about a sentence is wrong about all of its pairs, and sets repeat sentences: the
+    # 459 pairs of SMTeuroparl have 27 originals, and with pairs as units two seeds differ there by twice
+    # what the interval allows. Groups of all pairs that hang together would not do, since SICK would be a
+    # single one; so a pair goes with that of its two sentences which has more pairs.
     sides = [
         (" ".join(one), " ".join(other))
         for pairs in sets
@@ -168,11 +167,9 @@ def _sharing(sets: Sequence[SentencePairs]) -> np.ndarray:
 def _known(
     vectors: Vectors, sets: Sequence[SentencePairs], phrases: str | None
 ) -> tuple[SimpleNamespace, dict[str, int] | None, list[list[list[str]]]]:
-    """Return the vectors that the sets need, all counts, and each set's sentences in words of the vectors.
-
-    An unknown word becomes the empty string, so that it is still counted. No readout looks at the vectors of
-    words that do not occur.
-    """
+    """Return the vectors that the sets need, all counts, and each set's sentences in words of the vectors."""
+    # An unknown word becomes the empty string, so that it is still counted. No readout looks at the vectors
+    # of words that do not occur.
     given = [[*pairs.first, *pairs.second] for pairs in sets]
     if phrases is not None:
         given = [with_phrases(vectors, text, phrases) for text in given]

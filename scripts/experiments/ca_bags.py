@@ -7,15 +7,15 @@ reads its accuracies off test curves. Here the step is also chosen on held-out d
 from __future__ import annotations
 
 import lzma
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import extra  # noqa: F401
 import numpy as np
 import torch
-from baselines import STRENGTHS, bag_of_words
-from study import Page, data_files, interval, parser, progress
+from layers import STRENGTHS, bag_of_words, study_of_layers
+from study import Page, data_files, interval, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import BlockCoordinate, CAEmbeddingBag
@@ -66,31 +66,6 @@ class Batches:
         return torch.cat(pieces), offsets, self.labels[torch.from_numpy(chosen)]
 
 
-class SeveralContexts(nn.Module):
-    """A bag with several shared contexts, whose gates are a softmax (Zeng 2019, section 3.6, a suggestion).
-
-    A word is a mixture of the contexts and of its own vector, which has the logit 0.
-    """
-
-    def __init__(self, vocabulary: int, contexts: int) -> None:
-        super().__init__()
-        self.own = nn.Embedding(vocabulary, 5, sparse=True)
-        self.logits = nn.Embedding(vocabulary, contexts, sparse=True)
-        self.contexts = nn.Parameter(torch.zeros(contexts, 5))
-        for table in (self.own, self.logits):
-            nn.init.normal_(table.weight, std=5**-0.5)
-        nn.init.normal_(self.contexts, std=5**-0.5)  # equal contexts would stay equal
-
-    def forward(self, words: Tensor, offsets: Tensor) -> Tensor:
-        """Return the mean of the words of each document."""
-        logits = nn.functional.pad(self.logits(words), (0, 1))
-        gates = torch.softmax(logits, dim=-1)
-        mixed = gates[:, :-1] @ self.contexts + gates[:, -1:] * self.own(words)
-        owner = torch.bucketize(torch.arange(len(words)), offsets, right=True) - 1
-        sizes = torch.bincount(owner, minlength=len(offsets)).clamp(min=1).unsqueeze(-1)
-        return torch.zeros(len(offsets), 5).index_add(0, owner, mixed) / sizes
-
-
 @torch.no_grad()
 def accuracy(network: nn.Module, head: nn.Module, batches: Batches) -> float:
     """Return the accuracy on a whole set."""
@@ -107,8 +82,6 @@ def curve(
     if kind == "average":
         bag = nn.EmbeddingBag(vocabulary, 5, mode="mean", sparse=True)
         nn.init.normal_(bag.weight, std=5**-0.5)
-    elif kind.startswith("softmax"):
-        bag = SeveralContexts(vocabulary, int(kind.split()[2]))
     else:
         bag = CAEmbeddingBag(vocabulary, 5, sigma_dim=5, sparse=True)
     head = nn.Linear(5, 1)
@@ -143,75 +116,53 @@ def linear(train: Split, dev: Split, test: Split) -> tuple[float, float]:
 
 
 def experiment(
-    report: Page, name: str, splits: dict[str, Split], steps: int, seeds: range, paper: dict[str, str]
+    report: Page,
+    name: str,
+    splits: dict[str, Split],
+    steps: int,
+    seeds: range,
+    paper: dict[str, str],
+    only: str,
 ) -> None:
-    """Train all kinds on one data set and report them."""
+    """Train the kinds on one data set and report them."""
+    kinds = ["average", "em_steps 0", "em_steps 100", "em_steps 1000"]
+    if not (kinds := [kind for kind in kinds if re.search(only, f"{name}, {kind}")]):
+        return
     counts = Counter(word for words in splits["train"][0] for word in words)
     index = {word: number for number, (word, _) in enumerate(counts.most_common())}
     sets = {key: Batches(split, index) for key, split in splits.items()}
     strength, linear_accuracy = linear(splits["train"], splits["dev"], splits["test"])
-    kinds = ["average", "em_steps 0", "em_steps 100", "em_steps 1000", "softmax over 4 contexts"]
     rows = []
     for number, kind in enumerate(kinds):
         runs = [curve(kind, sets, len(index), steps, steps // 50, seed) for seed in seeds]
         at_best_dev = [run[run[:, 2].argmax(), 3] for run in runs]
-        best_test = [run[:, 3].max() for run in runs]
-        last = [run[-1] for run in runs]
-        rows.append(
-            (
-                f"CA-BSFE, {kind}" if kind.startswith("em_steps") else kind,
-                interval(at_best_dev, 3),
-                interval(best_test, 3),
-                interval([row[3] for row in last], 3),
-                interval([row[1] for row in last], 3),
-                paper.get(kind, ""),
-            )
+        figures = (
+            at_best_dev,
+            [run[:, 3].max() for run in runs],
+            *([run[-1, i] for run in runs] for i in (3, 1)),
         )
+        shown = [interval(each, 3) for each in figures]
+        name_of_kind = f"CA-BSFE, {kind}" if kind.startswith("em_steps") else kind
+        rows.append((name_of_kind, *shown, paper.get(kind, "")))
         progress(
-            number + 1,
-            len(kinds),
-            f"{name}, {kind}: test {rows[-1][1]}, best of the test curve {rows[-1][2]}",
+            number + 1, len(kinds), f"{name}, {kind}: test {shown[0]}, best of the test curve {shown[1]}"
         )
-    rows.append(
-        (
-            f"bag of words, L2 logistic regression (C = {strength:.2g})",
-            f"{linear_accuracy:.3f}",
-            "",
-            "",
-            "",
-            "",
-        )
-    )
+    linear_model = f"bag of words, L2 logistic regression (C = {strength:.2g})"
+    rows.append((linear_model, f"{linear_accuracy:.3f}", "", "", "", ""))
     sizes = " / ".join(f"{len(split[0]):,}" for split in splits.values())
     report.text(
         f"**{name}**: {sizes} documents to train / choose / test, {len(index):,} words, {steps:,} steps "
         f"of 16, {len(seeds)} seeds."
     )
-    columns = [
-        "model",
-        "test at the best dev step",
-        "best of the test curve",
-        "test at the end",
-        "train at the end",
-    ]
-    report.table([*columns, "paper (test curve)"], rows)
+    columns = ("test at the best dev step", "best of the test curve", "test at the end", "train at the end")
+    report.table(["model", *columns, "paper (test curve)"], rows)
 
 
 def main() -> None:
-    options = parser(__doc__, "ca-bags", data=True, layers=True)
-    options.add_argument("--seeds", type=int, help="number of seeds [2; 5 with --full]")
-    arguments = options.parse_args()
-    torch.set_num_threads(arguments.threads)
-    count = arguments.seeds or (5 if arguments.full else 2)
-    seeds = range(arguments.seed, arguments.seed + count)
-    files = data_files(
-        arguments.data,
-        "sentences/sst/binary.train.tsv",
-        "sentences/sst/binary.dev.tsv",
-        "sentences/imdb/train.neg.tsv.xz",
-        "sentences/imdb/train.pos.tsv.xz",
-    )
-    report = Page(arguments.page, "CA-BSFE: bags of words")
+    title = "CA-BSFE: bags of words"
+    arguments, seeds, report = study_of_layers(__doc__, "ca-bags", title, few=2, many=5, data=True)
+    names = ("sst/binary.train.tsv", "sst/binary.dev.tsv", "imdb/train.neg.tsv.xz", "imdb/train.pos.tsv.xz")
+    files = data_files(arguments.data, *(f"sentences/{name}" for name in names))
     report.text(
         "A CA-BSFE with a logistic head is, whatever its gates, a linear function of word counts (one number "
         "for each word; `tests/nn/test_bag.py` checks it to 1e-12). So what block-coordinate updates "
@@ -221,29 +172,14 @@ def main() -> None:
     sst = read_sst(files[0])
     order = generator.permutation(len(sst[0]))
     splits = {"train": part(sst, order[692:]), "dev": part(sst, order[:692]), "test": read_sst(files[1])}
-    experiment(
-        report,
-        "SST",
-        splits,
-        1_000_000 if arguments.full else 10_000,
-        seeds,
-        {"em_steps 100": "0.82"},
-    )
+    steps, paper = 1_000_000 if arguments.full else 10_000, {"em_steps 100": "0.82"}
+    experiment(report, "SST", splits, steps, seeds, paper, arguments.only)
     imdb = read_imdb(files[2], files[3])
     order = generator.permutation(len(imdb[0]))
-    splits = {
-        "train": part(imdb, order[5000:]),
-        "dev": part(imdb, order[:2500]),
-        "test": part(imdb, order[2500:5000]),
-    }
-    experiment(
-        report,
-        "IMDB",
-        splits,
-        6_000_000 if arguments.full else 8_000,
-        seeds,
-        {"average": "0.88", "em_steps 100": "0.91"},
-    )
+    ranges = {"train": order[5000:], "dev": order[:2500], "test": order[2500:5000]}
+    splits = {name: part(imdb, chosen) for name, chosen in ranges.items()}
+    steps, paper = 6_000_000 if arguments.full else 8_000, {"average": "0.88", "em_steps 100": "0.91"}
+    experiment(report, "IMDB", splits, steps, seeds, paper, arguments.only)
     report.text(
         "SST here are the 6,920 sentences of its binary task (the paper's 67,349 phrases are not available), "
         "tested on its dev set. IMDB is split from its training half; the paper tests on the other half."

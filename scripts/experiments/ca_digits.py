@@ -11,11 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import extra  # noqa: F401
 import numpy as np
 import torch
 import torch.nn.functional as F
-from study import Page, data_files, interval, parser, progress
+from layers import parameters, study_of_layers
+from study import data_files, interval, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import CAConv2d
@@ -98,19 +98,11 @@ def train(network: Classifier, recipe: str, steps: int, seed: int, data: dict[st
 
 
 def main() -> None:
-    options = parser(__doc__, "ca-digits", data=True, layers=True)
-    options.add_argument("--steps", type=int, help="training steps [3000, pooled 6000; 10000 with --full]")
-    options.add_argument("--seeds", type=int, help="number of seeds [1; 3 with --full]")
-    arguments = options.parse_args()
-    torch.set_num_threads(arguments.threads)
-    steps = dict.fromkeys(RECIPES, arguments.steps or 10_000)
-    if not arguments.full and not arguments.steps:
-        steps = {"paper": 3_000, "pooled": 6_000}
-    seeds = range(arguments.seed, arguments.seed + (arguments.seeds or (3 if arguments.full else 1)))
+    arguments, seeds, report = study_of_layers(__doc__, "ca-digits", "CA-CNN: MNIST", many=3, data=True)
+    steps = dict.fromkeys(RECIPES, 10_000) if arguments.full else {"paper": 3_000, "pooled": 6_000}
     data = read(data_files(arguments.data, "vision/mnist.npz")[0])
     kinds = ["CNN", "CA-CNN", "CNN + ReLU", "CA-CNN + ReLU"]
     shapes = [(k, d) for k in (4, 8, 16) for d in (4, 8, 16)] if arguments.full else [(8, 16)]
-    report = Page(arguments.page, "CA-CNN: MNIST")
     rows: list[tuple[Any, ...]] = []
     jobs = [("paper", shape, kind) for shape in shapes for kind in kinds]
     jobs += [("pooled", (8, 16), kind) for kind in kinds[1:]]
@@ -119,7 +111,7 @@ def main() -> None:
         for seed in seeds:
             torch.manual_seed(seed)
             network = Classifier(kind, kernel, depth, *RECIPES[recipe])
-            count = sum(p.numel() for p in network.parameters())
+            count = parameters(network)
             history = train(network, recipe, steps[recipe], seed, data)
             finals.append(history[-1])
             bests.append(max(history))

@@ -10,16 +10,17 @@ out of training, with the first seed. Each run is recorded when it finishes and 
 
 from __future__ import annotations
 
+import argparse
 import re
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import extra  # noqa: F401
 import torch
 import torch.nn.functional as F
 from ca_digits import accuracy, read
-from study import Page, Runs, Setting, data_files, parser
+from layers import study_of_layers
+from study import Runs, Setting, data_files, values
 from torch import Tensor, nn
 
 from wordvec_ca.nn import BlockCoordinate, CAConv2d, CAResidual
@@ -98,25 +99,23 @@ def run(digits: Digits, epochs: int, setting: Setting) -> dict[str, Any]:
     return {"held_out": accuracy(network, *digits.held_out), "test": accuracy(network, *digits.test)}
 
 
+def more_options(asked: argparse.ArgumentParser) -> None:
+    asked.add_argument("--size", type=int, choices=(14, 28), default=28, help="pixels")
+    asked.add_argument("--images", type=int, help="training images [6,000; 55,000 with --full]")
+    asked.add_argument("--epochs", type=int, default=10)
+    asked.add_argument("--layers", default="1,2,4,8,16", help="comma-separated")
+    asked.add_argument("--rates", default="0.003,0.01,0.03", help="Adagrad's, comma-separated")
+
+
 def main() -> None:
-    options = parser(__doc__, "ca-residual", log="ca-residual.jsonl", data=True, layers=True)
-    options.add_argument("--size", type=int, choices=(14, 28), default=28, help="pixels")
-    options.add_argument("--images", type=int, help="training images [6,000; 55,000 with --full]")
-    options.add_argument("--epochs", type=int, default=10)
-    options.add_argument("--layers", default="1,2,4,8,16", help="comma-separated")
-    options.add_argument("--kinds", default="", metavar="REGEX", help="only kinds of layers that match")
-    options.add_argument("--rates", default="0.003,0.01,0.03", help="Adagrad's, comma-separated")
-    options.add_argument("--seeds", type=int, default=3, help="number of seeds")
-    options.add_argument("--section", help="name of the section [that of the page]")
-    arguments = options.parse_args()
-    torch.set_num_threads(arguments.threads)
+    title, record = "CA-CNN and CA-RES: depth", "ca-residual"
+    arguments, seeds, report = study_of_layers(
+        __doc__, record, title, few=3, many=3, add=more_options, log=f"{record}.jsonl", data=True
+    )
     images = arguments.images or (55_000 if arguments.full else 6_000)
     digits = Digits(data_files(arguments.data, "vision/mnist.npz")[0], arguments.size, images)
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    rates = [float(rate) for rate in arguments.rates.split(",")]
-    counts = [int(count) for count in arguments.layers.split(",")]
-    kinds = [kind for kind in KINDS if re.search(arguments.kinds, kind)]
-    report = Page(arguments.page, "CA-CNN and CA-RES: depth", arguments.section)
+    rates, counts = values(arguments.rates, float), values(arguments.layers, int)
+    kinds = [kind for kind in KINDS if re.search(arguments.only, kind)]
     trials = Runs(arguments.log, arguments.minutes)
     fixed = {"size": arguments.size, "images": images, "epochs": arguments.epochs}
     cells: dict[tuple[str, int], tuple[float, list[float]]] = {}
@@ -156,19 +155,6 @@ def main() -> None:
             row.append(f"{', '.join(f'{score:.1f}' for score in scores)} ({rate:g})")
         rows.append([kind, *row])
     report.table(["layers", *map(str, counts)], rows)
-    report.text("All runs that are finished: test accuracy in % by rate, a figure for each seed.")
-    tried = sorted({one["setting"]["rate"] for one in trials.done.values()})
-    every = []
-    for kind in kinds:
-        for count in counts:
-            row = []
-            for rate in tried:
-                settings = ({**fixed, "kind": kind, "layers": count, "rate": rate, "seed": n} for n in seeds)
-                found = (trials.done.get(trials.key(setting)) for setting in settings)
-                row.append(", ".join(f"{one['test']:.1f}" for one in found if one is not None))
-            if any(row):
-                every.append([kind, count, *row])
-    report.table(["layers of", "number", *(f"{rate:g}" for rate in tried)], every)
     report.write()
 
 

@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Callable
 from functools import partial
 
-import extra  # noqa: F401
 import numpy as np
 import torch
 import torch.nn.functional as F
-from ensemble import Ensemble
-from study import Page, interval, parser, progress
+from layers import Ensemble, parameters, study_of_layers
+from study import interval, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import CARNNCell
@@ -65,6 +64,9 @@ def forgetful(size: int, hidden: int, peephole: str = "vector") -> nn.Module:
     return cell
 
 
+SHOWN = (1, 10, 30, 100)
+"""Iterations whose training loss is shown."""
+
 CELLS: dict[str, Callable[[int, int], nn.Module]] = {
     "LSTM": LSTMCell,
     "GRU": GRUCell,
@@ -102,20 +104,13 @@ def encode(examples: list[tuple[str, float]]) -> tuple[Tensor, Tensor]:
 
 def matched_size(cell: str, size: int, hidden: int) -> int:
     """Return the hidden size at which a cell has about as many parameters as an LSTM of ``hidden``."""
-    budget = sum(p.numel() for p in LSTMCell(size, hidden).parameters())
-    return min(
-        range(1, 2 * hidden + 2),
-        key=lambda n: abs(sum(p.numel() for p in CELLS[cell](size, n).parameters()) - budget),
-    )
+    budget = parameters(LSTMCell(size, hidden))
+    return min(range(1, 2 * hidden + 2), key=lambda n: abs(parameters(CELLS[cell](size, n)) - budget))
 
 
 def main() -> None:
-    options = parser(__doc__, "ca-sequences", layers=True)
-    options.add_argument("--seeds", type=int, default=100, help="number of seeds")
-    arguments = options.parse_args()
-    torch.set_num_threads(arguments.threads)
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    report = Page(arguments.page, "CA-RNN: toy sequences")
+    title = "CA-RNN: toy sequences"
+    arguments, seeds, report = study_of_layers(__doc__, "ca-sequences", title, few=100, many=100)
     x, y = encode(TRAIN)
     test_x, test_y = encode(TEST)
     settings = {
@@ -126,7 +121,7 @@ def main() -> None:
     }
     sizes = [5, 10, 20, 100] if arguments.full else [5, 10, 20]
     cases = [(h, s, m) for h, s, m in itertools.product(sizes, settings, [False, True])]
-    rows, wins, all_means = [], {False: 0, True: 0}, []
+    rows, wins, all_means, curves = [], {False: 0, True: 0}, [], []
     for number, (hidden, setting, matched) in enumerate(cases):
         optimizer, rates = settings[setting]
         cells, means, counts = [], {}, []
@@ -134,20 +129,24 @@ def main() -> None:
             n = matched_size(name, hidden, hidden) if matched else hidden
             networks = Ensemble(lambda c=cell, s=hidden, n=n: Classifier(c, s, n), seeds)
 
-            def loss(networks: Ensemble = networks) -> Tensor:
+            losses: list[float] = []
+
+            def loss(networks: Ensemble = networks, losses: list[float] = losses) -> Tensor:
                 logits = networks(x)
-                return F.binary_cross_entropy_with_logits(logits, y.expand_as(logits), reduction="none").mean(
-                    1
-                )
+                terms = F.binary_cross_entropy_with_logits(logits, y.expand_as(logits), reduction="none")
+                losses.append(terms.mean().item())
+                return terms.mean(1)
 
             networks.train(loss, 100, optimizer, **rates)
+            if hidden == 10 and not matched and name in list(CELLS)[:3]:
+                curves.append((setting, name, *(f"{losses[at - 1]:.3f}" for at in SHOWN)))
             with torch.no_grad():
                 probability = torch.sigmoid(networks(test_x))
             errors = (probability - test_y).abs().mean(1)
             wrong = ((probability > 0.5) != (test_y > 0.5)).double().mean().item()
             means[name] = errors.mean().item()
             cells.append(f"{interval(errors.tolist(), 3)} [{100 * wrong:.0f} %]")
-            counts.append(str(sum(p.numel() for p in CELLS[name](hidden, n).parameters())))
+            counts.append(str(parameters(CELLS[name](hidden, n))))
         all_means.append(means)
         order = " < ".join(sorted(list(CELLS)[:3], key=means.__getitem__))
         wins[matched] += order == "CA-RNN < GRU < LSTM"
@@ -174,6 +173,8 @@ def main() -> None:
         "are far larger, so the layer starts it at 1. The paper says that a matrix in place of the vector "
         f"fails the test. Mean error over the settings: {means_over_settings}."
     )
+    report.text("Training loss (fig. 13a), hidden size 10, before the first and later iterations:")
+    report.table(["optimiser", "cell", *(f"iteration {at}" for at in SHOWN)], curves)
     report.write()
 
 

@@ -6,11 +6,13 @@ trained side by side.
 
 from __future__ import annotations
 
-import extra  # noqa: F401
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 import torch
-from ensemble import Ensemble
-from study import Page, interval, parser, progress
+from layers import Ensemble, study_of_layers
+from study import Page, interval, progress
 from torch import Tensor, nn
 
 from wordvec_ca.nn import CALinear
@@ -35,14 +37,25 @@ def glorot(network: nn.Module) -> nn.Module:
     return network
 
 
+def layers(kind: str, *sizes: int) -> nn.Module:
+    """Return hidden layers of two inputs, each with tanh, and a linear output."""
+    made: list[nn.Module] = []
+    for below, size in pairwise((2, *sizes)):
+        if kind == "CA-NN":
+            made.append(CALinear(below, size, activation=torch.tanh))
+        else:
+            made += [nn.Linear(below, size), nn.Tanh()]
+    return nn.Sequential(*made, nn.Linear(sizes[-1], 1))
+
+
 def xor(report: Page, seeds: range) -> None:
     points = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
     heights = torch.tensor([[1.0], [1.0], [0.0], [0.0]])
     models = {
         "one CA-NN unit": lambda: CALinear(2, 1, activation=torch.tanh),
         "one tanh unit": lambda: nn.Sequential(nn.Linear(2, 1), nn.Tanh()),
-        "hidden layer of 2": lambda: nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)),
-        "hidden layer of 3": lambda: nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)),
+        "hidden layer of 2": partial(layers, "tanh", 2),
+        "hidden layer of 3": partial(layers, "tanh", 3),
     }
     rows = []
     for number, (name, make) in enumerate(models.items()):
@@ -65,24 +78,10 @@ def smooth(report: Page, seeds: range) -> None:
     chosen = torch.stack([torch.from_numpy(np.random.default_rng(seed).permutation(6561)) for seed in seeds])
     train, test = chosen[:, :66], chosen[:, 66:]
     models = {
-        "CA-NN, 1 layer": (
-            lambda: nn.Sequential(CALinear(2, 5, activation=torch.tanh), nn.Linear(5, 1)),
-            ".0063",
-        ),
-        "CA-NN, 2 layers": (
-            lambda: nn.Sequential(
-                CALinear(2, 5, activation=torch.tanh), CALinear(5, 5, activation=torch.tanh), nn.Linear(5, 1)
-            ),
-            ".0029",
-        ),
-        "tanh layer of 7 (29 parameters)": (
-            lambda: nn.Sequential(nn.Linear(2, 7), nn.Tanh(), nn.Linear(7, 1)),
-            "",
-        ),
-        "tanh layers of 6 (67 parameters)": (
-            lambda: nn.Sequential(nn.Linear(2, 6), nn.Tanh(), nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 1)),
-            "",
-        ),
+        "CA-NN, 1 layer": (partial(layers, "CA-NN", 5), ".0063"),
+        "CA-NN, 2 layers": (partial(layers, "CA-NN", 5, 5), ".0029"),
+        "tanh layer of 7 (29 parameters)": (partial(layers, "tanh", 7), ""),
+        "tanh layers of 6 (67 parameters)": (partial(layers, "tanh", 6, 6), ""),
     }
     settings: dict[str, tuple[type[torch.optim.Optimizer], dict[str, float]]] = {
         "Adagrad 0.1": (torch.optim.Adagrad, {"lr": 0.1}),
@@ -117,12 +116,8 @@ def smooth(report: Page, seeds: range) -> None:
 
 
 def main() -> None:
-    options = parser(__doc__, "ca-surfaces", layers=True)
-    options.add_argument("--seeds", type=int, default=100, help="number of seeds")
-    arguments = options.parse_args()
-    torch.set_num_threads(arguments.threads)
-    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    report = Page(arguments.page, "CA-NN: fitting surfaces")
+    title = "CA-NN: fitting surfaces"
+    _, seeds, report = study_of_layers(__doc__, "ca-surfaces", title, few=100, many=100)
     xor(report, seeds)
     smooth(report, seeds)
     report.write()

@@ -13,6 +13,7 @@ finishes and is not done again.
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections import Counter
@@ -20,11 +21,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import extra  # noqa: F401
 import numpy as np
+import sacrebleu
 import torch
 import torch.nn.functional as F
-from study import Page, Runs, Setting, data_files, interval, parser
+from layers import parameters, study_of_layers
+from study import Runs, Setting, data_files, interval, values
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
@@ -71,11 +73,6 @@ def attention_of(kind: str, query_dim: int, memory_dim: int) -> nn.Module:
         return SoftmaxAttention(query_dim, memory_dim, kind)
     name, _, reduction = kind.removeprefix("CA ").partition(", ")
     return CAAttention(query_dim, memory_dim, score=name, reduction=reduction or "sum")
-
-
-def parameters(module: nn.Module) -> int:
-    """Return the number of parameters."""
-    return sum(p.numel() for p in module.parameters())
 
 
 def hidden_size(cell: str, input_size: int) -> int:
@@ -187,8 +184,6 @@ def pad(rows: list[Tensor]) -> Tensor:
 @torch.no_grad()
 def evaluate(network: Translator, source: Language, target: Language) -> dict[str, float]:
     """Return top-k accuracies, perplexity, tf-BLEU and greedy BLEU on the validation pairs."""
-    from sacrebleu import corpus_bleu
-
     network.eval()
     right = dict.fromkeys((1, 5, 10, 100), 0)
     total, loss = 0, 0.0
@@ -208,8 +203,8 @@ def evaluate(network: Translator, source: Language, target: Language) -> dict[st
     truth = [" ".join(tokenize(line)) for line in target.raw_valid]
     scores = {f"top-{k}": 100 * count / total for k, count in right.items()}
     scores["perplexity"] = float(np.exp(loss / total))
-    scores["tf-BLEU"] = corpus_bleu(forced, [truth], tokenize="none", force=True).score
-    scores["BLEU"] = corpus_bleu(greedy, [truth], tokenize="none", force=True).score
+    scores["tf-BLEU"] = sacrebleu.corpus_bleu(forced, [truth], tokenize="none", force=True).score
+    scores["BLEU"] = sacrebleu.corpus_bleu(greedy, [truth], tokenize="none", force=True).score
     return scores
 
 
@@ -253,30 +248,24 @@ def train(
         yield
 
 
+def more_options(asked: argparse.ArgumentParser) -> None:
+    asked.add_argument("--pairs", type=int, help="training pairs [4000; all with --full]")
+    asked.add_argument("--epochs", type=int, help="[4; 10 with --full]")
+    asked.add_argument("--rates", default="0.0005,0.002,0.005", help="Adam's, comma-separated")
+
+
 def main() -> None:
-    try:
-        import sacrebleu  # noqa: F401
-    except ImportError:
-        sys.exit("This experiment scores translations with sacrebleu: pip install sacrebleu")
-    options = parser(__doc__, "ca-translation", log="ca-translation.jsonl", data=True, layers=True)
-    options.add_argument("--pairs", type=int, help="training pairs [4000; all with --full]")
-    options.add_argument("--epochs", type=int, help="[4; 10 with --full]")
-    options.add_argument("--seeds", type=int, help="number of seeds [1; 3 with --full]")
-    options.add_argument(
-        "--only", default="", metavar="REGEX", help="begin only rows that match, as GRU, CA luong"
+    title, record = "CA-ATT and CA-RNN: translation", "ca-translation"
+    arguments, seeds, report = study_of_layers(
+        __doc__, record, title, many=3, add=more_options, log=f"{record}.jsonl", data=True
     )
-    options.add_argument("--section", help="name of the section [that of the page]")
-    options.add_argument("--rates", default="0.0005,0.002,0.005", help="Adam's, comma-separated")
-    arguments = options.parse_args()
-    torch.set_num_threads(arguments.threads)
     files = data_files(
         arguments.data,
         *(f"translation/{part}.{language}" for language in ("en", "de") for part in ("train", "val")),
     )
     pairs = arguments.pairs or (None if arguments.full else 4_000)
     epochs = arguments.epochs or (10 if arguments.full else 4)
-    seeds = list(range(arguments.seed, arguments.seed + (arguments.seeds or (3 if arguments.full else 1))))
-    rates = [float(rate) for rate in arguments.rates.split(",")]
+    rates = values(arguments.rates, float)
     english, german = Language(files[0], files[1], pairs), Language(files[2], files[3], pairs)
     held_out = english.hold_out(HELD_OUT), german.hold_out(HELD_OUT)
     trials, finished = Runs(arguments.log, arguments.minutes), Runs(arguments.log, minutes=0)
@@ -289,7 +278,6 @@ def main() -> None:
         losses = [loss_of(network, *held_out) for _ in passes]
         return {"held_out": -losses[-1], "losses": losses, "scores": evaluate(network, english, german)}
 
-    report = Page(arguments.page, "CA-ATT and CA-RNN: translation", arguments.section)
     rows = []
     columns = ["top-1", "top-5", "top-10", "top-100", "perplexity", "tf-BLEU", "BLEU"]
     for cell, attention in JOBS:

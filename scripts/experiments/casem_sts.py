@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from study import data_files, draws, parser, table, write_section
@@ -62,32 +60,23 @@ ITERATIONS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 def protocols(folder: Path) -> Iterator[tuple[str, dict[str, SimilaritySets]]]:
     """Yield each protocol, with the pairs of each of its columns."""
 
-    def read(name: str) -> Any:
-        return read_sentence_pairs(folder / f"{name}.tsv")
+    def sets(name: str, judged: list[str], learnt: list[str]) -> dict[str, SimilaritySets]:
+        pairs = [[read_sentence_pairs(folder / f"{one}.tsv") for one in each] for each in (judged, learnt)]
+        return {name: SimilaritySets(name, *pairs)}
 
-    yield (
-        "A: STS benchmark by year, SICK",
-        {
-            **{
-                y: SimilaritySets(y, [read(f"stsb_by_year/{y}.test")], [read(f"stsb_by_year/{y}.train")])
-                for y in SETS
-                if (folder / f"stsb_by_year/{y}.test.tsv").exists()
-            },
-            **{
-                name: SimilaritySets(name, [read(f"sick/{part}")], [read("sick/train")])
-                for name, part in {"SICK": "trial", "SICK's test": "test"}.items()
-                if (folder / f"sick/{part}.tsv").exists()
-            },
-        },
-    )
-    yield (
-        "B: SemEval years",
-        {
-            year: SimilaritySets(year, [read(f"sts{year}/{name}") for name in names])
-            for year, names in SETS.items()
-            if (folder / f"sts{year}").exists()
-        },
-    )
+    a: dict[str, SimilaritySets] = {}
+    for year in SETS:
+        if (folder / f"stsb_by_year/{year}.test.tsv").exists():
+            a |= sets(year, [f"stsb_by_year/{year}.test"], [f"stsb_by_year/{year}.train"])
+    for name, part in {"SICK": "trial", "SICK's test": "test"}.items():
+        if (folder / f"sick/{part}.tsv").exists():
+            a |= sets(name, [f"sick/{part}"], ["sick/train"])
+    yield "A: STS benchmark by year, SICK", a
+    b: dict[str, SimilaritySets] = {}
+    for year, names in SETS.items():
+        if (folder / f"sts{year}").exists():
+            b |= sets(year, [f"sts{year}/{name}" for name in names], [])
+    yield "B: SemEval years", b
 
 
 def cells(report: Report) -> Iterator[str]:
@@ -97,8 +86,7 @@ def cells(report: Report) -> Iterator[str]:
     for name in METHODS:
         value, gap = 100 * report.metrics[name].value, sample[name] - sample[first]
         low, high, below, above = (
-            *np.percentile(sample[name], [2.5, 97.5]),
-            *np.percentile(gap, [2.5, 97.5]),
+            end for one in (sample[name], gap) for end in np.percentile(one, [2.5, 97.5])
         )
         less, star = value - 100 * report.metrics[first].value, "**" if below > 0 else ""
         told = f"; {star}{less:+.1f}{star} ({below:+.1f} to {above:+.1f})" if name != first else ""
@@ -107,14 +95,8 @@ def cells(report: Report) -> Iterator[str]:
 
 def losses(vectors: KeyedVectors, folder: Path) -> str:
     """Return the energy of eq. 17 for each training sentence, by the number of iterations (fig. 7a, 8a)."""
-    files = {
-        **{
-            year: f"stsb_by_year/{year}.train"
-            for year in SETS
-            if (folder / f"stsb_by_year/{year}.train.tsv").exists()
-        },
-        "SICK": "sick/train",
-    }
+    files = {year: f"stsb_by_year/{year}.train" for year in SETS} | {"SICK": "sick/train"}
+    files = {name: file for name, file in files.items() if (folder / f"{file}.tsv").exists()}
     columns = []
     for name in files.values():
         pairs = read_sentence_pairs(folder / f"{name}.tsv")
@@ -131,36 +113,6 @@ def losses(vectors: KeyedVectors, folder: Path) -> str:
             table(("iterations", *files), rows),
         )
     )
-
-
-def hierarchical(vectors: KeyedVectors, data: SimilaritySets, n_groups: int) -> float:
-    """Return r x 100 of CA-SEM twice (Zeng 2019, footnote 3): the training sentences, re-embedded, are
-    grouped, and each group is re-embedded again; a test sentence belongs to the nearest group.
-    """
-    (train,), (test,) = data.background, data.sets
-    texts = [*train.first, *train.second]
-    matrix = reembed(vectors, texts, scale=None, max_iter=100).transform(vectors.vectors)
-    row = vectors.key_to_index
-
-    def mean(text: list[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        found = [row[word] for word in text if word in row]
-        return rows[found].mean(axis=0) if found else np.zeros(rows.shape[1], np.float32)
-
-    groups = KMeans(n_groups, n_init=4, random_state=1).fit(np.stack([mean(text, matrix) for text in texts]))
-    of_group = []
-    for group in range(n_groups):
-        own = [text for text, label in zip(texts, groups.labels_, strict=True) if label == group]
-        again = KeyedVectors(vectors.index_to_key, matrix)
-        of_group.append(reembed(again, own, scale=None, max_iter=100).transform(matrix))
-
-    def embedded(texts: list[list[str]]) -> NDArray[np.float64]:
-        nearest = groups.predict(np.stack([mean(text, matrix) for text in texts]))
-        found = [mean(text, of_group[group]) for text, group in zip(texts, nearest, strict=True)]
-        rows = np.array(found, np.float64)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-
-    cosines = (embedded(test.first) * embedded(test.second)).sum(axis=1)
-    return 100 * float(np.corrcoef(cosines, test.scores)[0, 1])
 
 
 def main() -> None:
@@ -181,12 +133,6 @@ def main() -> None:
         columns = [cells(evaluate(vectors, sets, readouts=METHODS)) for sets in years.values()]
         rows = [[name, *row] for name, row in zip(METHODS, zip(*columns, strict=True), strict=True)]
         parts += [f"### {title}", table(("", *years), rows)]
-        if title.startswith("A"):
-            again = [
-                [f"{n} groups", *(f"{hierarchical(vectors, sets, n):.1f}" for sets in years.values())]
-                for n in (1, 2, 4, 8)
-            ]
-            parts += ["### A, hierarchical: each group re-embedded again", table(("", *years), again)]
     parts.append("After the semicolon: less SIF. Bold: the interval is above 0.")
     body = "\n\n".join(parts)
     print(body)

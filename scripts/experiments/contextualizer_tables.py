@@ -7,20 +7,20 @@ not have. Frozen vectors of our own skip-gram, trained here, are compared with r
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-import extra  # noqa: F401
 import numpy as np
 import torch
-from baselines import bag_of_words
+from layers import bag_of_words, study_of_layers
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
-from study import Page, data_files, interval, parser, progress
+from study import Page, data_files, interval, progress
 
 from wordvec_ca import TrainConfig, train
 from wordvec_ca.nn import ContextualizerClassifier
@@ -110,22 +110,20 @@ def publish(report: Page, rows: list[tuple[str, ...]], models: int, options: Any
         "“De-duplicated”: without texts that repeat another's words."
     )
     report.table(["set", "model", "accuracy", "context redrawn", "de-duplicated", "paper"], rows)
-    if len(rows) < models:
-        report.text(f"Unfinished: {len(rows)} of {models} models.")
     report.write(len(rows) == models)
 
 
+def more_options(asked: argparse.ArgumentParser) -> None:
+    what = "vectors, frozen [a skip-gram trained here on the text of --data]"
+    asked.add_argument("--vectors", type=Path, help=what)
+
+
 def main() -> None:
-    options = parser(__doc__, "contextualizer", data=True, layers=True)
-    options.add_argument(
-        "--vectors", type=Path, help="vectors, frozen [a skip-gram trained here on the text of --data]"
-    )
-    options.add_argument("--only", default="", metavar="REGEX", help="only rows whose name matches, as K=20")
-    options.add_argument("--section", help="name of the section [that of the page]")
-    arguments = options.parse_args()
-    torch.set_num_threads(arguments.threads)
+    title = "Contextualizer: sentence classification"
+    arguments, _, report = study_of_layers(__doc__, "contextualizer", title, add=more_options, data=True)
     mr, subj = data_files(arguments.data, "sentences/mr/all.tsv", "sentences/subj/all.tsv")
-    report = Page(arguments.page, "Contextualizer: sentence classification", arguments.section)
+    # not in the usual data: label TAB text, made of custrev.all and mpqa.all of harvardnlp/sent-conv-torch
+    more = {"CR": mr.parents[1] / "custrev.tsv", "MPQA": mr.parents[1] / "mpqa.tsv"}
     if arguments.vectors:
         keyed, origin = KeyedVectors.load(arguments.vectors), arguments.vectors.name
     else:
@@ -144,48 +142,45 @@ def main() -> None:
         ("ones", True): {1: "73.1", 5: "71.2"},
         ("learned", True): {1: "73.5", 5: "72.2"},
     }
-    # set, name, model, the paper's accuracy, folds, whether to run it without duplicates too
-    whole = arguments.full
-    jobs: list[tuple[str, str, Any, str, int, bool]] = []
 
-    def add(data: str, name: str, model: Any, target: str = "", folds: int = 5, again: bool = whole) -> None:
-        jobs.append((data, name, model, target, folds, again))
-
-    def contextualizer(k: int, recurrent: bool, context: str, folds: int = 5, again: bool = whole) -> None:
+    def contextualizer(k: int, recurrent: bool, context: str, *how: Any) -> tuple[Any, ...]:
         model = clone(plain).set_params(num_steps=k, recurrent=recurrent, default_context=context)
         name = f"K={k}, {'recurrent' if recurrent else 'regular'}, {context} context"
-        add("MR", name, model, paper[context, recurrent][k], folds, again)
+        return ("MR", name, model, paper[context, recurrent][k], *how)
 
-    add("MR", "bag of words, L2 logistic regression", bag_of_words(), again=True)
-    contextualizer(1, True, "random", again=True)
-    contextualizer(5, True, "random")
-    add(
-        "MR",
-        f"K=5, {origin}, {keyed.vector_size}-d, frozen",
+    def with_words(data: str, target: str, *how: Any) -> list[tuple[Any, ...]]:
+        name = "bag of words, L2 logistic regression"
+        return [
+            (data, name, bag_of_words(), "", 5, True),
+            (data, "K=5, vectors of 250 learned", learned, target, *how),
+        ]
+
+    size, few = f"{keyed.vector_size}-d", 5 if arguments.full else 1
+    frozen, random = (
         clone(plain).set_params(vectors=keyed),
-        again=True,
-    )
-    add(
-        "MR",
-        f"K=5, random vectors, {keyed.vector_size}-d",
         clone(plain).set_params(word_dim=keyed.vector_size),
     )
-    add("MR", f"mean of the {origin} vectors, logistic regression", MeanVector(keyed), again=True)
-    add("MR", "K=5, vectors of 250 learned", learned, "76.6")
-    add("SUBJ", "bag of words, L2 logistic regression", bag_of_words(), again=True)
-    add("SUBJ", "K=5, vectors of 250 learned", learned, "91.2")
-    few = 5 if arguments.full else 1
-    contextualizer(1, True, "ones")
-    contextualizer(1, True, "learned")
-    contextualizer(5, True, "ones", few)
-    contextualizer(5, True, "learned", few)
-    contextualizer(5, False, "random", few)
-    contextualizer(10, True, "random", few)
-    contextualizer(20, True, "random", few)
-    for k in (1, 10, 20):
-        contextualizer(k, False, "random", few)
-    jobs = [job for job in jobs if re.search(arguments.only, job[1])]
-    sets = {"MR": read(mr), "SUBJ": read(subj)}
+    # set, name, model, the paper's accuracy, folds (5), whether to run it without duplicates too
+    rows_asked: list[tuple[Any, ...]] = [
+        *with_words("MR", "76.6"),
+        contextualizer(1, True, "random", 5, True),
+        contextualizer(5, True, "random"),
+        ("MR", f"K=5, {origin}, {size}, frozen", frozen, "", 5, True),
+        ("MR", f"K=5, random vectors, {size}", random, ""),
+        ("MR", f"mean of the {origin} vectors, logistic regression", MeanVector(keyed), "", 5, True),
+        *with_words("SUBJ", "91.2"),
+        contextualizer(1, True, "ones"),
+        contextualizer(1, True, "learned"),
+        *(contextualizer(5, True, context, few) for context in ("ones", "learned")),
+        *(contextualizer(k, True, "random", few) for k in (10, 20)),
+        *(contextualizer(k, False, "random", few) for k in (1, 5, 10, 20)),
+    ]
+    for data, target in (("CR", "79.0"), ("MPQA", "85.3")):
+        rows_asked += with_words(data, target, few) if more[data].exists() else []
+    usual = (5, arguments.full)
+    jobs = [(*job, *usual[len(job) - 4 :]) for job in rows_asked]
+    jobs = [job for job in jobs if re.search(arguments.only, f"{job[0]}, {job[1]}")]
+    sets = {name: read(path) for name, path in {"MR": mr, "SUBJ": subj, **more}.items() if path.exists()}
     rows = []
     for number, (data, name, model, target, folds, twice) in enumerate(jobs):
         texts, labels = sets[data]

@@ -18,10 +18,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
+import study
 from study import parser, write_section
 
 from wordvec_ca.eval import Metric, Report, compare
@@ -60,14 +62,15 @@ class Design:
     cautious: bool = False
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Shares of the simulated pairs with each outcome."""
+class Outcome(NamedTuple):
+    """Of pairs of equal models, the shares called different and whose interval leaves out 0; of unequal ones,
+    their true difference and the share of intervals that cover it.
+    """
 
     called_different: float
     zero_left_out: float
-    covered: float
     difference: float
+    covered: float
 
 
 def shared_noise(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -205,18 +208,8 @@ def report(design: Design, items: Columns, units: np.ndarray | None, model: str)
     )
 
 
-def calibrate(number: int, pairs: int = 1000, resamples: int = 300) -> Outcome:
-    """Compare simulated models of one design.
-
-    Parameters
-    ----------
-    number : int
-        Number of the design in ``DESIGNS``; also the seed.
-    pairs : int
-        Number of pairs of equal models, and of unequal ones.
-    resamples : int
-        As for ``compare``.
-    """
+def calibrate(number: int, pairs: int, resamples: int) -> Outcome:
+    """Compare simulated models of one design, whose number is also the seed."""
     design = DESIGNS[number]
     rng = np.random.default_rng([number, 0xCA1])
     same, worse, better = design.skills
@@ -224,20 +217,14 @@ def calibrate(number: int, pairs: int = 1000, resamples: int = 300) -> Outcome:
     for a, b in ((same, same), (worse, better)):
         for _ in range(pairs):
             first, second, units = design.pair(rng, a, b)
-            (difference,) = compare(
-                [report(design, first, units, "first")],
-                [[report(design, second, units, "second")]],
-                resamples=resamples,
-            )
-            found.append((difference.p, difference.low, difference.high, difference.difference))
+            judged = [report(design, first, units, "first")], [[report(design, second, units, "second")]]
+            (one,) = compare(*judged, resamples=resamples)
+            found.append((one.p, one.low, one.high, one.difference))
     p, low, high, difference = np.array(found).T
     true = difference[pairs:].mean()
-    return Outcome(
-        float(np.mean(p[:pairs] < 0.05)),
-        float(np.mean((low[:pairs] > 0) | (high[:pairs] < 0))),
-        float(np.mean((low[pairs:] <= true) & (true <= high[pairs:]))),
-        float(true),
-    )
+    covered = (low[pairs:] <= true) & (true <= high[pairs:])
+    left_out = (low[:pairs] > 0) | (high[:pairs] < 0)
+    return Outcome(*map(float, (np.mean(p[:pairs] < 0.05), left_out.mean(), true, covered.mean())))
 
 
 def main() -> None:
@@ -255,35 +242,30 @@ def main() -> None:
             outcomes.append(found)
             print(DESIGNS[len(outcomes) - 1].name, found, flush=True)
     seconds = time.monotonic() - started
-    body = table(outcomes, options)
+    body = page(outcomes, options)
     print(body)
     write_section(options.page, TITLE, "calibration", body, seconds)
 
 
-def table(outcomes: list[Outcome], options: argparse.Namespace) -> str:
+def page(outcomes: list[Outcome], options: argparse.Namespace) -> str:
     """Return what the page shows below its head."""
-    lines = [
+    notes = [
         f"{options.workers} processes; {options.pairs:,} pairs of equal models, {options.pairs:,} of unequal "
         f"ones per line, {options.resamples:,} subsamples.",
-        "",
         "Equal models: how many are called different at 5 %, and how many 95 % intervals leave out 0. Both "
         "should be 5 %; with 1,000 pairs 3.7 to 6.4 % is chance. Unequal models: how many 95 % "
         "intervals cover the true difference, the mean of what was observed. How each metric is "
         "compared, and why: `eval/statistics/paired.py`, `subsamples.py` and `crossed.py`.",
-        "",
         "Where clusters agree with classes hardly more than by chance, subsamples overrate the spread of "
         "purity and V-measure 1.2 to 1.6 times: verdicts are then too cautious, never too bold. "
         "So are those of the mean of several searches.",
-        "",
-        "| metric | data | called different | 0 left out | true difference | covered |",
-        "|---|---|---:|---:|---:|---:|",
     ]
-    for design, found in zip(DESIGNS, outcomes, strict=True):
-        lines.append(
-            f"| {design.name} | {design.size} | {found.called_different:.1%} | {found.zero_left_out:.1%} | "
-            f"{found.difference:.3f} | {found.covered:.1%} |".replace("%", " %")
-        )
-    return "\n".join(lines) + "\n"
+    heads = ("metric", "data", "called different", "0 left out", "true difference", "covered")
+    rows = [
+        (design.name, design.size, f"{called:.1%}", f"{zero:.1%}", f"{true:.3f}", f"{covered:.1%}")
+        for design, (called, zero, true, covered) in zip(DESIGNS, outcomes, strict=True)
+    ]
+    return "\n\n".join([*notes, study.table(heads, rows)])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""Quality and memory with many threads and replicas: held-out loss and word similarity, over seeds.
+"""Quality with many threads and replicas: held-out loss and word similarity beside one worker, over seeds.
 
     python scripts/quality/replicas.py --corpus WIKI.txt.xz --pairs ws353.tsv rg65.tsv mturk287.tsv \
         --cells 30:cbow:1,2,4,8,16 30:skipgram:2:merges=50 1:ssg:auto:workers=64
-    python scripts/quality/replicas.py --corpus WIKI.txt.xz --memory
 
 A cell is ``WORDS:MODEL:REPLICAS[:OPTION=VALUE...]``: millions of words, replicas of one thread each (or
 ``auto``, as many as the program chooses for its workers), and options of training. Options that are not named
@@ -15,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from study import Runs, Setting, lines_of, parser, peak_memory, spearman, table, write_section
+from study import Runs, Setting, lines_of, parser, spearman, table, write_section
 
 from wordvec_ca.corpus import encode_corpus
 from wordvec_ca.errors import DataError
@@ -87,59 +85,9 @@ def trained(cell: Setting, encoded: Any, valid: Any, sets: list[Any]) -> dict[st
     }
 
 
-def memory(corpus: str, runs: Runs) -> list[tuple[Any, ...]]:
-    """Compare the memory that ``--dry-run`` predicts with what a run takes."""
-
-    def measured(setting: Setting) -> dict[str, Any]:
-        command = [sys.executable, "-m", "wordvec_ca", "train", str(path), "--epochs", "1"]
-        command += ["--model", setting["memory"], "--workers", str(setting["workers"])]
-        command += ["--vector-size", "100" if setting["memory"] == "ssg" else "300"]
-        said = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=True).stdout
-        line = next(line for line in said.splitlines() if line.startswith("memory"))
-        run = subprocess.Popen([*command, "-q", "-o", str(Path(folder) / "m"), "--overwrite"])
-        return {"said": line.removeprefix("memory").strip(), "peak": peak_memory(run)}
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "text"
-        path.write_text("\n".join(map(" ".join, read(corpus, 10)[0])), encoding="utf-8")
-        for model, workers in (("cbow", 8), ("cbow", 64), ("skipgram", 64), ("ssg", 8), ("cbow", 1)):
-            runs.outcome({"memory": model, "workers": workers}, measured)
-    found = [run for run in runs.done.values() if "memory" in run["setting"]]
-    return [(*run["setting"].values(), run["said"], f"{run['peak'] / 1e6:.0f} MB") for run in found]
-
-
 def mean(values: list[float]) -> float:
     """Return the mean, or nan if there are no values."""
     return statistics.fmean(values) if values else float("nan")
-
-
-def parts(done: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a table for each size of text and options, with a row for each model and number of replicas."""
-    groups = sorted({(r["words"], json.dumps(r["options"])) for r in done}, key=lambda g: (-len(g[1]) < 3, g))
-    for words, settings in groups:
-        group = [r for r in done if (r["words"], json.dumps(r["options"])) == (words, settings)]
-        same = {n: v for n, v in json.loads(settings).items() if n not in BESIDE_ONE}
-        rows = []
-        for model, n in sorted({(r["model"], r["replicas"]) for r in group}, key=str):
-            alone = mean([
-                r["loss"] for r in done
-                if (r["words"], r["model"], r["replicas"], r["options"]) == (words, model, 1, same)
-                and "loss" in r
-            ])  # fmt: skip
-            found = [r for r in group if (r["model"], r["replicas"]) == (model, n)]
-            good = [r for r in found if "loss" in r]
-            loss = mean([r["loss"] for r in good])
-            similarity = [mean(list(r["similarity"].values())) for r in good]
-            spread = f" ({min(similarity):.3f} to {max(similarity):.3f})" if len(similarity) > 1 else ""
-            shown = f"{loss:.3f}" if len(good) == len(found) else "diverged"
-            figures = f"{loss - alone:+.3f}", f"{mean(similarity):.3f}{spread}", len(found)
-            rows.append((model, n, good[0]["merges"] if good else "", shown, *figures))
-        named = "".join(f", {name} {value}" for name, value in json.loads(settings).items())
-        types = max((r.get("n_words", 0) for r in group), default=0)
-        yield f"### {words:g} M words, {types:,} different{named}"
-        yield table(
-            ("model", "replicas", "merges", "held-out loss", "beside one", "similarity", "seeds"), rows
-        )
 
 
 def beside_one(done: list[dict[str, Any]]) -> Iterator[str]:
@@ -150,7 +98,9 @@ def beside_one(done: list[dict[str, Any]]) -> Iterator[str]:
 
     def kind(run: dict[str, Any]) -> str:
         named = {n: v for n, v in run["options"].items() if n not in BESIDE_ONE}
-        return ", ".join([run["model"], *(f"{name} {value}" for name, value in named.items())])
+        return ", ".join(
+            [f"{run['words']:g} M words", run["model"], *(f"{name} {value}" for name, value in named.items())]
+        )
 
     def figure(run: dict[str, Any], name: str) -> float:
         return float(run["loss"]) if name == "loss" else mean(list(run["similarity"].values()))
@@ -181,15 +131,9 @@ def main() -> None:
     arguments.add_argument("--pairs", nargs="+", default=[])
     arguments.add_argument("--cells", nargs="+", default=[])
     arguments.add_argument("--seeds", type=int, default=1)
-    arguments.add_argument("--memory", action="store_true")
     arguments.add_argument("--section", default="numbers", help="name of the section of the page")
-    arguments.add_argument("--beside-one", action="store_true", help="differences alone, in one table")
     options = arguments.parse_args()
     runs = Runs(options.log, options.minutes)
-    if options.memory:
-        columns = ("model", "workers", "--dry-run says", "taken")
-        body = "### Memory\n\n300 dimensions (ssg 100), 10 M words.\n\n"
-        write_section(options.page, TITLE, "memory", body + table(columns, memory(options.corpus, runs)))
     sets = [read_word_pairs(path) for path in options.pairs]
     with tempfile.TemporaryDirectory() as folder:
 
@@ -207,21 +151,12 @@ def main() -> None:
         for cell in cells(options):
             runs.outcome(cell, run)
     done = [{**run["setting"], **run} for run in runs.done.values() if "words" in run["setting"]]
-    if done and options.beside_one:
-        note = (
-            "Replicas of one thread, and one worker in the second column; 200 merges in a run unless named. "
-            "Means over the seeds of the difference to one worker of the same seed; in brackets the least "
-            "and the greatest. 50 dimensions and 3 epochs by default. Similarity is the mean of Spearman's "
-            "rho over the sets of word pairs."
-        )
-        write_section(options.page, TITLE, options.section, "\n\n".join([note, *beside_one(done)]))
-    elif done and not options.memory:
-        note = (
-            "Each replica has one thread, unless workers are named. Loss and similarity (mean of Spearman's "
-            "rho over the sets of word pairs) are means over the seeds; in brackets the least and the "
-            "greatest seed. 50 dimensions and 3 epochs by default."
-        )
-        write_section(options.page, TITLE, options.section, "\n\n".join([note, *parts(done)]))
+    note = (
+        "Replicas of one thread unless workers are named, and one worker in the second column; 200 merges in "
+        "a run. Means over the seeds of the difference to one worker of the same seed; in brackets the least "
+        "and the greatest. 50 dimensions, 3 epochs. Similarity: mean of Spearman's rho over the sets."
+    )
+    write_section(options.page, TITLE, options.section, "\n\n".join([note, *beside_one(done)]))
 
 
 if __name__ == "__main__":

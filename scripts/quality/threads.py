@@ -63,8 +63,6 @@ KINDS: dict[str, Setting] = {
     "cbow, exact negatives": {"model": "cbow", "negatives": "exact"},
     "cbow, full windows": {"model": "cbow", "shrink_windows": False},
     "cbow, window 1": {"model": "cbow", "window": 1},
-    "cbow, parts": {"model": "cbow", "parts": "near:1-2:25,far:3-5:25"},
-    "cbow-attn, parts": {"model": "cbow-attn", "parts": "near:1-2:25,far:3-20:25"},
     "cbow-attn, by place": {"model": "cbow-attn", "attention": "position"},
     "cbow-attn, by word": {"model": "cbow-attn", "attention": "word"},
     "cbow-attn, by place, n-grams": {"model": "cbow-attn", "attention": "position", **NGRAMS},

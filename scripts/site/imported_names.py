@@ -13,10 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACES = {"wordvec_ca.kernels": ROOT / "kernels", "wordvec_ca.eval": ROOT / "eval"}
 """Packages whose folder does not have their name (see docs/decisions/001-layout.md)."""
 
-FACES = ("cluster", "eval", "fasttext", "gensim", "gensim.models", "nn", "sentences", "text")
+FACES = ("cluster", "eval", "fasttext", "gensim", "gensim.models", "nn", "sentences")
 """Packages all of whose exported names users import, as they do those of ``wordvec_ca`` itself."""
 
 OTHERS = {
+    "text": [
+        "Documents", "articles", "docstrings", "find_files", "set_retry_timeout", "tokenize",
+    ],
     "runs": ["plan", "resume", "train"],
     "models": [
         "Callback", "ContextWeight", "DocumentRows", "EmbeddingModel", "History", "Point", "Progress",
@@ -28,7 +31,7 @@ OTHERS = {
         "UnknownWordError", "align", "analogies", "detect_format", "read_vectors", "recommend",
         "recommend_each", "write_vectors",
     ],
-    "tables": ["NgramVectors", "Part", "Resamples", "VectorTable"],
+    "tables": ["VectorTable"],
     "corpus": ["Phrases", "Vocab"],
     "report": ["Explorer", "UnfaithfulMapError", "explore", "render"],
     "associations": [
@@ -41,7 +44,7 @@ OTHERS = {
     ],
     "resampling": ["ResampledModels"],
 }  # fmt: skip
-"""Package -> those of its names that users import; the rest of its ``__all__`` is for our other packages."""
+"""Package -> those of its names that users import; the rest of its face is for our other packages."""
 
 RETURNED = {
     "fasttext.text_model": ["TextModel"],
@@ -89,12 +92,16 @@ def path_of(module: str) -> Path:
 
 
 def exported(module: str) -> list[str]:
-    """Return the ``__all__`` of a module, or, without one, the public names that it defines."""
+    """Return the ``__all__`` of a module, or, without one, the public names that it defines, or imports as
+    the face of a package.
+    """
     body = parsed(module).body
     for node in body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             names: list[str] = ast.literal_eval(node.value)
             return names
+    if path_of(module).name == "__init__.py":
+        return [alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names]
     kinds = (ast.ClassDef, ast.FunctionDef)
     return [node.name for node in body if isinstance(node, kinds) and not node.name.startswith("_")]
 

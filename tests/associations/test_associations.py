@@ -9,21 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordvec_ca.associations import (
-    MEASURES,
-    PUBLISHED,
-    association,
-    axis,
-    published_test,
-    read_pairs,
-    read_words,
-)
+from wordvec_ca import DataError, KeyedVectors, association, axis
+from wordvec_ca.associations import MEASURES, PUBLISHED, published_test, read_pairs, read_words
 from wordvec_ca.associations.list_association import permutation_p
+from wordvec_ca.associations.measures import crossed_interval, jackknife_variance
 from wordvec_ca.associations.random_lists import LEAST_PAIRS, RandomPairs, coherence
-from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
-from wordvec_ca.cli.association import _table
-from wordvec_ca.errors import DataError
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.cli.axis import _table_of_lists
 
 
 def themes(n_themes=60, of_each=40, dim=20, seed=0):
@@ -224,7 +215,8 @@ def test_an_axis_says_what_makes_it_doubtful():
     assert list(made.warnings()) == [
         "1 pair(s) left out, a word has no vector: e1:e2",
         "'d2' occurs 20 times; its vector is mostly noise",
-        "pairs that the others put the wrong way round: d1:d2",
+        "pairs that do not fit the others: d1:d2; their words do not differ as theirs do: leave them out, or "
+        "turn them",
     ]
     one = axis(kv, [("a1", "a2")])
     assert math.isnan(one.accuracy)
@@ -280,7 +272,7 @@ def test_lists_more_alike_than_others_can_be_are_not_decided():
     assert found.to_dict()["decided"] is False
     assert all(one["p"] is None for one in found.to_dict()["measures"])
     assert all(one["low"] is not None for one in found.to_dict()["measures"])
-    assert "cannot be decided" in _table(found)
+    assert "cannot be decided" in _table_of_lists(found)
 
 
 def test_too_few_other_words_for_random_lists_is_an_error():

@@ -1,9 +1,6 @@
 """Which words have changed: made-up changes are found, and permuted texts have none."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -24,7 +21,7 @@ def text(seed: int, lines: int = 1200) -> list[list[str]]:
     return [[f"t{topic}w{i}" for i in rng.integers(WORDS, size=10)] for topic in topics]
 
 
-def test_words_that_change_places_are_found_and_others_are_not() -> None:
+def test_words_that_change_places_are_found_and_others_are_not():
     swap = {f"t{a}w0": f"t{a ^ 1}w0" for a in range(4)}
     later = [[swap.get(word, word) for word in line] for line in text(2)]
     rare = [["seldom", "t0w1", "t0w2"]] * 5
@@ -41,11 +38,11 @@ def test_words_that_change_places_are_found_and_others_are_not() -> None:
     )
 
 
-def test_names_are_left_out(tmp_path: Path) -> None:
+def test_names_are_left_out(tmp_path):
     """A name has a capital inside sentences; a word that begins them does not become one."""
     rng = np.random.default_rng(7)
 
-    def told(seed: int) -> Path:
+    def told(seed):
         lines = []
         for line in text(seed, 600):
             words = line[: int(rng.integers(5, 10))]
@@ -61,7 +58,7 @@ def test_names_are_left_out(tmp_path: Path) -> None:
     assert all_words - {one.word for one in found.words} == {"smith"}
 
 
-def test_saved_models_have_the_verdicts_beside_them(tmp_path: Path) -> None:
+def test_saved_models_have_the_verdicts_beside_them(tmp_path):
     swap = {"t0w0": "t1w0", "t1w0": "t0w0"}
     later = [[swap.get(word, word) for word in line] for line in text(2)]
     found = changes(text(1), later, config=CONFIG, permutations=50, repeats=1)
@@ -75,12 +72,12 @@ def test_saved_models_have_the_verdicts_beside_them(tmp_path: Path) -> None:
     assert saved_verdicts(old, tmp_path / "other.kv") is None
 
 
-def test_few_documents_are_named() -> None:
+def test_few_documents_are_named():
     few = changes(text(1, 90), text(2, 95), config=CONFIG, permutations=20, repeats=1, least=2)
     assert (few.documents, few.are_few) == ([90, 95], True)
 
 
-def test_p_is_uniform_where_nothing_changed() -> None:
+def test_p_is_uniform_where_nothing_changed():
     found = changes(text(3), text(4), text(5), config=CONFIG, permutations=50)
     p = np.array([one.p for one in found.words])
     assert np.mean(p < 0.05) < 0.12
@@ -88,7 +85,7 @@ def test_p_is_uniform_where_nothing_changed() -> None:
     assert all(len(one.trajectory) == len(one.band) == 2 for one in found.words)
 
 
-def test_p_is_uniform_for_a_text_and_itself_with_any_number_of_workers() -> None:
+def test_p_is_uniform_for_a_text_and_itself_with_any_number_of_workers():
     config = dataclasses.replace(CONFIG, epochs=2)
     with pytest.warns(UserWarning, match="same lines"):
         found = changes(text(8, 400), text(8, 400), config=config, permutations=20)
@@ -101,7 +98,7 @@ def test_p_is_uniform_for_a_text_and_itself_with_any_number_of_workers() -> None
     assert several.table() == found.table()
 
 
-def test_texts_of_which_nothing_can_be_permuted_show_no_change() -> None:
+def test_texts_of_which_nothing_can_be_permuted_show_no_change():
     """One text is part of the other, or has every line twice: no permutation differs from the texts."""
     part = text(12, 400)
     for other, of_lines in (([*part, *text(13, 400)], "only 0%"), (text(14, 400) * 2, "only 0%")):
@@ -111,14 +108,14 @@ def test_texts_of_which_nothing_can_be_permuted_show_no_change() -> None:
         assert 0.35 < p.mean() < 0.65
 
 
-def test_words_of_some_texts_and_not_of_all_are_undecided() -> None:
+def test_words_of_some_texts_and_not_of_all_are_undecided():
     early, late = text(9, 300), text(10, 300)
     zebra = [["zebra", "t0w1", "t0w2"]] * 12
     found = changes([*early, *zebra], [*late, *zebra], text(11, 300), config=CONFIG, permutations=20)
     assert ("zebra", (12, 12, 0)) in found.undecided
 
 
-def test_texts_that_cannot_be_compared_are_refused() -> None:
+def test_texts_that_cannot_be_compared_are_refused():
     other = [[word.upper() for word in line] for line in text(6, 300)]
     with pytest.raises(DataError, match="only 0 words occur often enough"):
         changes(text(7, 300), other, config=CONFIG)
@@ -130,12 +127,12 @@ def test_texts_that_cannot_be_compared_are_refused() -> None:
         changes(other, other, config=CONFIG, permutations=10)
 
 
-def test_rate_of_false_discoveries() -> None:
+def test_rate_of_false_discoveries():
     rate = false_discovery_rate(np.array([0.01, np.nan, 0.04, 0.03, 0.9]))
     np.testing.assert_allclose(rate, [0.04, np.nan, 0.16 / 3, 0.16 / 3, 0.9])
 
 
-def test_models_are_compared_without_p() -> None:
+def test_models_are_compared_without_p():
     """A word with another vector in one model moved farthest; words that were only rotated did not move."""
     rng = np.random.default_rng(0)
     words = [f"w{i}" for i in range(80)]

@@ -1,7 +1,5 @@
 """Contexts of words: against plain loops, in pieces of any size, and where only the frequency differs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -57,7 +55,7 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(((one - other) ** 2).sum() / ((one**2).sum() + (other**2).sum()))
 
 
-def test_contexts_are_those_of_plain_loops() -> None:
+def test_contexts_are_those_of_plain_loops():
     lines = documents(1, 120)
     labels = np.arange(120) % 2
     contexts, directions, counts = contexts_of(lines)
@@ -70,7 +68,7 @@ def test_contexts_are_those_of_plain_loops() -> None:
         assert found.by_chance[0, i] <= found.band[0, i]
 
 
-def test_the_error_is_that_of_documents_drawn_again() -> None:
+def test_the_error_is_that_of_documents_drawn_again():
     """It is the spread over bootstrap samples of the documents of a word, drawn from each text by itself."""
     rng = np.random.default_rng(2)
     labels = rng.integers(2, size=3000)
@@ -88,7 +86,7 @@ def test_the_error_is_that_of_documents_drawn_again() -> None:
     assert error == pytest.approx(np.std(drawn, ddof=1), rel=0.35)
 
 
-def test_copies_of_lines_make_no_interval_shorter() -> None:
+def test_copies_of_lines_make_no_interval_shorter():
     lines = documents(3, 300)
     labels = np.arange(300) % 2
     rows = np.arange(4)
@@ -105,7 +103,7 @@ def test_copies_of_lines_make_no_interval_shorter() -> None:
     ).all()
 
 
-def test_pieces_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_and_threads_change_nothing(monkeypatch):
     lines = documents(4, 400)
     labels = np.random.default_rng(4).integers(3, size=400)
     copies = np.arange(400) // 2 * 2 % 300  # some lines twice, some four times
@@ -127,7 +125,7 @@ def test_pieces_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     assert sum(told) == N_WORDS
 
 
-def test_a_word_that_became_frequent_has_not_changed() -> None:
+def test_a_word_that_became_frequent_has_not_changed():
     """The second text has ten times as many documents with the word, all of the same kind."""
     rng = np.random.default_rng(8)
     lines = [[0, *rng.integers(1, 6, size=5).tolist()] for _ in range(330)]
@@ -141,7 +139,7 @@ def test_a_word_that_became_frequent_has_not_changed() -> None:
     assert 0.05 < (gap[1:] > gap[0]).mean() < 0.95
 
 
-def test_words_with_contexts_in_fewer_than_two_documents_of_a_text_are_unknown() -> None:
+def test_words_with_contexts_in_fewer_than_two_documents_of_a_text_are_unknown():
     """A word that is the only word of its document has no context there."""
     lines = [[0, 1, 2], [0, 2, 3], [0, 1], [0, 3], [4, 4, 4, 1], [5], [5], [5], [5, 5]]
     labels = np.array([0, 0, 1, 1, 0, 0, 0, 1, 1])

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordvec_ca import TrainConfig, changes
+from wordvec_ca import DataError, TrainConfig, changes
 from wordvec_ca.change import Documents
 from wordvec_ca.change.evidence import examples
 from wordvec_ca.change.texts import Slices
-from wordvec_ca.corpus import likeness_of_lines
-from wordvec_ca.errors import DataError
+from wordvec_ca.corpus import likeness_of_neighbours
 from wordvec_ca.models import ResolvedConfig
 
 QUICK = TrainConfig(model="cbow", vector_size=12, window=4, epochs=2, min_count=1, workers=1)
@@ -101,10 +100,20 @@ def test_lines_in_random_order_are_not_called_dependent():
 
     def likeness(order):
         tokens = np.concatenate([[*lines[i], -1] for i in order]).astype(np.int32)
-        return likeness_of_lines(tokens, np.zeros(len(lines), int), directions, np.full(60, 100), 1)
+        n = len(lines)
+        return likeness_of_neighbours(tokens, np.arange(n), np.zeros(n, int), directions, np.full(60, 100), 1)
 
     assert likeness(range(len(lines))).dependent
     assert not likeness(rng.permutation(len(lines))).dependent
+
+
+def test_parts_of_books_are_not_taken_for_independent_documents():
+    """In groups of lines, as in lines, words seem to change between books assigned at random."""
+    rng = np.random.default_rng(1)
+    texts = [books(rng, 8), books(rng, 8)]
+    parts = [Documents([book[i : i + 4] for book in text for i in range(0, 40, 4)]) for text in texts]
+    with pytest.warns(UserWarning, match=r"documents are not independent.*--group-by files"):
+        changes(*parts, config=QUICK, permutations=20, repeats=1, least=5)
 
 
 def test_what_differs_no_more_than_other_words_is_not_called_changed():
@@ -185,3 +194,18 @@ def test_examples_are_sentences_of_each_text_with_their_place(tmp_path):
     assert f"{paths[0]}:{cell.examples[0].line}: " in row
     assert " | " in row
     assert cell.to_dict()["examples"][0]["word"] == "cell"
+
+
+def test_the_advice_for_one_file_in_another_encoding_holds_for_the_whole_folder(tmp_path):
+    text = "“He said that the café was old” and it’s the house’s only door.\n" * 300
+    (tmp_path / "a.txt").write_bytes(text.encode("cp1252"))
+    (tmp_path / "b.txt").write_bytes(text.encode())
+    with pytest.raises(DataError) as raised:
+        list(Documents(tmp_path, "files"))
+    assert "if all files are cp1252" in str(raised.value)
+    with (
+        pytest.warns(UserWarning, match=r"b\.txt' is UTF-8.*iconv -f CP1252"),
+        pytest.raises(DataError, match="cp1252") as raised,
+    ):
+        list(Documents(tmp_path, "files", encoding="cp1252"))
+    assert "most likely" not in str(raised.value)

@@ -1,9 +1,5 @@
 """The page of changed words in a browser: it can be searched and sorted; hostile words are shown, not run."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import chromium
 import numpy as np
 import pytest
@@ -43,19 +39,19 @@ def changed(n_texts: int, permutations: int) -> Changes:
 
 @pytest.mark.skipif(chromium.executable() is None, reason="Chromium is not installed")
 @pytest.mark.parametrize(("n_texts", "permutations"), [(2, 20), (3, 20), (2, 0)])
-def test_words_are_searched_sorted_and_opened(n_texts: int, permutations: int, tmp_path: Path) -> None:
+def test_words_are_searched_sorted_and_opened(n_texts, permutations, tmp_path):
     names = ["a/</script>one", "a/two.txt", f"a/{'three-' * 12}.txt"][:n_texts]
     page = tmp_path / "page.html"
     page.write_text(changes_page(changed(n_texts, permutations), names), encoding="utf-8")
     with chromium.Chromium(str(chromium.executable())) as browser:
 
-        def words() -> list[str]:
+        def words():
             found = browser.evaluate(
                 "[...document.querySelectorAll('#table tbody .name bdi')].map(e => e.textContent)"
             )
             return list(found)
 
-        def choose(menu: str, beginning: str) -> None:
+        def choose(menu, beginning):
             browser.evaluate(
                 f"(() => {{ const menu = document.getElementById('{menu}');"
                 f"menu.value = [...menu.options].find(o => o.text.startsWith('{beginning}')).value;"

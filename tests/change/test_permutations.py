@@ -1,7 +1,5 @@
 """Permuted documents: counts are kept, copies stay together, and unchanged words are not called changed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,7 @@ N_WORDS = 400
 
 
 @pytest.mark.parametrize("n", [60, 700])
-def test_permutations_keep_counts_and_copies_together(n: int) -> None:
+def test_permutations_keep_counts_and_copies_together(n):
     """Few lines are permuted one by one, many by shifts of one order; each is equally likely in each text."""
     rng = np.random.default_rng(6)
     labels = (np.arange(n) % 5 == 0).astype(int)
@@ -31,7 +29,7 @@ def test_permutations_keep_counts_and_copies_together(n: int) -> None:
     assert abs(permuted[1:, single].mean(axis=0) - labels[single].mean()).max() < 0.2
 
 
-def test_what_no_permutation_can_move_is_known() -> None:
+def test_what_no_permutation_can_move_is_known():
     labels = np.array([0, 0, 1, 1, 0, 0, 1])
     assert LabelPermutations(labels, np.array([0, 1, 0, 1, 2, 2, 3])).of_every_text() == pytest.approx(4 / 7)
     assert LabelPermutations(labels, np.array([0, 1, 0, 1, 2, 2, 3])).movable() == pytest.approx(6 / 7)
@@ -39,14 +37,14 @@ def test_what_no_permutation_can_move_is_known() -> None:
     assert LabelPermutations(np.array([0, 1]), np.array([0, 0])).of_every_text() == 1
 
 
-def test_lines_that_are_copies_have_one_number() -> None:
+def test_lines_that_are_copies_have_one_number():
     lines = ["a b", "c", "a b", "d d", "c"]
     tokens = np.array([token for line in lines for token in [*map(ord, line.split()), -1]], np.int32)
     lengths = np.array([len(line.split()) + 1 for line in lines])
     assert line_numbers(tokens, lengths).tolist() == [0, 1, 0, 2, 1]
 
 
-def test_a_sample_keeps_a_small_text_and_all_copies_of_a_line() -> None:
+def test_a_sample_keeps_a_small_text_and_all_copies_of_a_line():
     labels = np.repeat([0, 1], [50, 5000])
     lines = np.arange(5050)
     lines[-400:] = lines[-400:] // 4 * 4
@@ -59,7 +57,7 @@ def test_a_sample_keeps_a_small_text_and_all_copies_of_a_line() -> None:
 @pytest.mark.parametrize(
     ("copied", "times", "sizes"), [(1.0, 2, (1, 1)), (0.2, 5, (1, 3)), (0.1, 2, (1, 1, 2))]
 )
-def test_p_is_right_where_lines_have_copies(copied: float, times: int, sizes: tuple[int, ...]) -> None:
+def test_p_is_right_where_lines_have_copies(copied, times, sizes):
     """Documents are assigned to the texts at random, with their copies, so nothing changed."""
     rng = np.random.default_rng(times)
     topics = rng.dirichlet(np.full(N_WORDS, 0.05), size=20)

@@ -1,7 +1,5 @@
 """Statistics of change: p is uniform by chance, a change is found, ranks are by frequency."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ N = 40_000
 
 
 @pytest.mark.parametrize("n_permutations", [20, 200])
-def test_p_is_uniform_where_texts_are_permuted_too(n_permutations: int) -> None:
+def test_p_is_uniform_where_texts_are_permuted_too(n_permutations):
     """It is also in the tail, where few permutations hardly determine the spread; words differ in spread."""
     rng = np.random.default_rng(n_permutations)
     values = rng.gumbel(size=(N, 1 + n_permutations)) * rng.uniform(0.1, 3, size=(N, 1)) + rng.normal(
@@ -25,7 +23,7 @@ def test_p_is_uniform_where_texts_are_permuted_too(n_permutations: int) -> None:
     assert (false_discovery_rate(p) < 0.05).sum() <= 1
 
 
-def test_a_word_beyond_all_permutations_is_found_though_others_changed() -> None:
+def test_a_word_beyond_all_permutations_is_found_though_others_changed():
     rng = np.random.default_rng(1)
     values = rng.normal(size=(2000, 21))
     changed = np.arange(2000) % 4 == 0
@@ -35,7 +33,7 @@ def test_a_word_beyond_all_permutations_is_found_though_others_changed() -> None
     assert (rate[~changed] < 0.05).sum() < 0.1 * changed.sum()
 
 
-def test_ties_are_broken_evenly_and_nan_is_passed_over() -> None:
+def test_ties_are_broken_evenly_and_nan_is_passed_over():
     values = np.full((3000, 21), 0.7)
     values[5] = np.nan
     p = p_values(values, np.full(3000, 20.0), 0)
@@ -44,7 +42,7 @@ def test_ties_are_broken_evenly_and_nan_is_passed_over() -> None:
     assert np.nanmean(p < 0.1) < 0.15
 
 
-def test_ranks_are_among_words_of_like_frequency() -> None:
+def test_ranks_are_among_words_of_like_frequency():
     counts = np.repeat([10, 1000], 300)
     values = np.concatenate([np.arange(300) + 1000, np.arange(300)]).astype(float)
     values[7] = np.nan
@@ -55,5 +53,5 @@ def test_ranks_are_among_words_of_like_frequency() -> None:
     assert found[300] == 0.0
 
 
-def test_the_rarer_text_decides_how_often_a_word_stands() -> None:
+def test_the_rarer_text_decides_how_often_a_word_stands():
     np.testing.assert_allclose(harmonic_mean_count(np.array([[10, 30], [10, 60]])), [10, 40])

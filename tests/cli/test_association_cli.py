@@ -1,18 +1,16 @@
 """The command `cawv axis`, with poles and with lists: tables, JSON, plot, warnings, wrong usage."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca import KeyedVectors
 
 
 @pytest.fixture
-def model(command) -> str:
+def model(command):
     """Return vectors of words about 20 subjects, and of pairs of poles, in a file."""
     rng = np.random.default_rng(0)
     middles = rng.normal(size=(20, 10))
@@ -25,10 +23,9 @@ def model(command) -> str:
     return "m.kv"
 
 
-def test_words_are_put_on_an_axis(command, model) -> None:
+def test_words_are_put_on_an_axis(command, model):
     pairs = ("low0:high0", "low1:high1", "low2:high2")
-    outcome = command("axis", model, *pairs, "--words", "t1w3,t0w3,nothing", "--plot", "a.svg")
-    assert outcome.code == 0
+    outcome = command("axis", model, *pairs, "--words", "t1w3,t0w3,nothing", "--plot", "a.svg").says(0)
     lines = outcome.out.splitlines()
     assert (
         lines[0] == "low0 … high0 and 2 pairs; 3 of 3 pairs fall on their sides when the others make the axis"
@@ -52,11 +49,10 @@ def test_words_are_put_on_an_axis(command, model) -> None:
     assert curves.count('class="mark0"') == curves.count("<polygon") == 2
 
 
-def test_lists_are_compared_with_random_ones(command, model) -> None:
+def test_lists_are_compared_with_random_ones(command, model):
     lists = ["--targets", "t2w1,t2w2,t2w3,t2w4", "t3w1,t3w2,t3w3,zz"]
     lists += ["--attributes", "t4w1,t4w2,t4w3", "t5w1,t5w2,t5w3"]
-    outcome = command("axis", model, *lists, "--random-lists", "99")
-    assert outcome.code == 0
+    outcome = command("axis", model, *lists, "--random-lists", "99").says(0)
     assert outcome.out.splitlines()[1].startswith("effect-size")
     assert "random lists" in outcome.out
     assert "Warning: B: 1 of 4 words have no vector: zz" in outcome.err
@@ -74,16 +70,13 @@ def test_lists_are_compared_with_random_ones(command, model) -> None:
         (("axis", "m.kv", "low0:low0", "--words", "a"), "'low0:low0' is not a pair of two different words"),
         (("axis", "m.kv", "low0:high0", "--words", "words.txt"), "words.txt: no such file"),
         (("axis", "m.kv", "low0:high0", "--words", "a", "--plot", "a.png"), "'a.png' does not end in .svg"),
-        (
-            ("axis", "m.kv", "--targets", "a", "b"),
-            "give --targets A B and --attributes X Y",
-        ),
+        (("axis", "m.kv", "--targets", "a", "b"), "give --targets A B and --attributes X Y"),
         (("axis", "m.kv", "--targets", "a,b", "--attributes", "x", "y"), "two lists are needed"),
         (("axis", "m.kv", "--published", "x"), "no published test 'x'"),
         (("axis", "m.kv", "--published", "math-arts"), "list A has 0 word(s) with a vector of 8"),
     ],
 )
-def test_wrong_usage_says_what_to_do(command, model, arguments, message) -> None:
+def test_wrong_usage_says_what_to_do(command, model, arguments, message):
     outcome = command(*arguments)
     assert outcome.code in (1, 2)
     assert message in outcome.err.replace("\n", " ")

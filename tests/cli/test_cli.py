@@ -1,12 +1,8 @@
 """The command as users see it: messages, files that it leaves, and exit codes."""
 
-from __future__ import annotations
-
-import bz2
 import dataclasses
 import gzip
 import json
-import lzma
 import os
 import random
 import re
@@ -17,44 +13,22 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
-from wordvec_ca.cli import COMMANDS, main
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+from wordvec_ca import KeyedVectors
+from wordvec_ca.cli import main
 
 CAWV = [sys.executable, "-m", "wordvec_ca"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 QUICK = ("--epochs", "1", "--vector-size", "8", "--workers", "1", "-o", "model")
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-    def says(self, code: int, *words: str) -> Outcome:
-        """Check the exit code, and that there is a message with these words that is not a traceback."""
-        assert self.code == code, self.err
-        assert "Traceback" not in self.err
-        assert "internal error" not in self.err
-        for word in words:
-            assert word in self.err, (word, self.err)
-        return self
-
-
-Run = Callable[..., Outcome]
-
-
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """Return an empty working directory, with the system's temporary directory in it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tmp").mkdir()
@@ -64,25 +38,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def cawv(here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Return a function that runs the command in this process, where imports are done already."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-
-    def run(*arguments: object) -> Outcome:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as exit_:
-            main([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return Outcome(exit_.value.code, out, err)
-
-    yield run
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+def cawv(here, command):
+    """Return a function that runs the command in this process, in that directory."""
+    return command
 
 
 @pytest.fixture
-def text(here: Path) -> Path:
+def text(here):
     """Return a corpus of 40,000 tokens, 200 words."""
     return write_corpus(here / "c.txt")
 
@@ -103,14 +65,6 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def says(outcome: Outcome, *words: str) -> None:
-    """Check that there is a message with these words that is not a traceback."""
-    assert "Traceback" not in outcome.err
-    assert "internal error" not in outcome.err
-    for word in words:
-        assert word in outcome.err, (word, outcome.err)
-
-
 def one_model(folder: Path, *, interrupted: bool = False) -> KeyedVectors:
     """Return the vectors of a model that must be complete, without temporary files beside it."""
     assert not list(folder.parent.glob(".*"))
@@ -124,14 +78,7 @@ def one_model(folder: Path, *, interrupted: bool = False) -> KeyedVectors:
 # ---- help -------------------------------------------------------------------------------------------------
 
 
-def test_help_is_quick_and_imports_nothing_heavy(here: Path) -> None:
-    seconds: dict[bool, list[float]] = {True: [], False: []}
-    for ours in [True, False] * 7:
-        command = [*CAWV, "--help"] if ours else [sys.executable, "-c", "import cloup"]
-        started = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
-        seconds[ours].append(time.perf_counter() - started)
-    assert min(seconds[True]) < 2.5 * min(seconds[False])  # against importing only the library for the help
+def test_help_imports_nothing_heavy():
     code = (
         "import sys, wordvec_ca.cli as cli\ntry: cli.main(['--help'])\nexcept SystemExit: print(*sys.modules)"
     )
@@ -140,17 +87,10 @@ def test_help_is_quick_and_imports_nothing_heavy(here: Path) -> None:
     assert not heavy & set(loaded.split())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help(cawv: Run, name: str) -> None:
-    outcome = cawv(name, "--help")
-    assert outcome.code == 0
-    assert outcome.out.startswith(f"Usage: cawv {name} ")
-    assert len(outcome.out.splitlines()) > 6
-
-
-def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
+def test_train_help_names_every_option_and_its_default(cawv):
+    from wordvec_ca import TrainConfig
     from wordvec_ca.cli.train import command
-    from wordvec_ca.models import ResolvedConfig, TrainConfig
+    from wordvec_ca.models import ResolvedConfig
     from wordvec_ca.specs.models import MODELS
 
     text = "".join(cawv("train", "--help-all").out.split())
@@ -168,7 +108,7 @@ def test_train_help_names_every_option_and_its_default(cawv: Run) -> None:
             assert str(getattr(resolved, name)) in records[name][1].split("[default:")[1]
 
 
-def test_version_and_no_arguments(cawv: Run) -> None:
+def test_version_and_no_arguments(cawv):
     assert re.fullmatch(r"cawv, version \d+\.\d+\.\d+\n", cawv("--version").out)
     assert cawv().code == 2
     cawv("trian", "c.txt").says(2, "trian")
@@ -189,55 +129,28 @@ BAD_CORPORA: dict[str, tuple[bytes | None, list[str]]] = {
     "empty.txt": (b"", ["empty.txt", "empty"]),
     "blank.txt": (b" \n\n\t\n", ["no word"]),
     "rare.txt": (b"each word once only here\n", ["min_count", "1"]),
-    "noise.bin": (random.Random(1).randbytes(100_000), ["noise.bin", "binary"]),
-    "program": (b"\x7fELF" + bytes(5000), ["program", "binary"]),
-    "utf16.txt": ("words\n".encode("utf-16") * 100, ["utf16.txt", "iconv"]),
     "cut.gz": (truncated(gzip.compress), ["cut.gz", "truncated", "gzip"]),
-    "cut.bz2": (truncated(bz2.compress), ["cut.bz2", "truncated", "bzip2"]),
-    "cut.xz": (truncated(lzma.compress), ["cut.xz", "truncated", "xz"]),
-    "cut.zst": (truncated(zstandard.compress), ["cut.zst", "truncated", "zstd"]),
-    "damaged.gz": (gzip.compress(b"word " * 9)[:12] + b"\xff" * 50, ["damaged.gz", "gzip"]),
     "*.nothing": (None, ["*.nothing", "pattern"]),
 }
 
 
 @pytest.mark.parametrize("name", BAD_CORPORA)
-def test_corpus_that_cannot_be_used(cawv: Run, here: Path, name: str) -> None:
+def test_corpus_that_cannot_be_used(cawv, here, name):
     content, words = BAD_CORPORA[name]
     if content is not None:
         (here / name).write_bytes(content)
     before = tree(here)
     for arguments in (["train", name, *QUICK], ["train", name, "--dry-run"], ["vocab", name, "-o", "v.tsv"]):
-        outcome = cawv(*arguments)
-        assert outcome.code == 1
-        says(outcome, "Error: ", *words)
+        cawv(*arguments).says(1, "Error: ", *words)
         assert tree(here) == before
 
 
-def test_corpus_whose_bad_file_comes_late(cawv: Run, here: Path, text: Path) -> None:
-    (here / "late.gz").write_bytes(truncated(gzip.compress))
-    before = tree(here)
-    cawv("train", text, "late.gz", *QUICK).says(1, "late.gz", "truncated")
-    assert tree(here) == before
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_unreadable_file(cawv: Run, text: Path) -> None:
-    text.chmod(0)
-    cawv("train", text, *QUICK).says(1, "c.txt", "ermission")
-
-
-def test_file_that_fails_while_it_is_read(cawv: Run) -> None:
+def test_file_that_fails_while_it_is_read(cawv):
     # root can read every file, but this one can be opened and then not read
     cawv("train", "/proc/self/mem", *QUICK).says(1, "/proc/self/mem", "cannot read")
 
 
-def test_directory_without_files(cawv: Run, here: Path) -> None:
-    (here / "folder").mkdir()
-    cawv("train", "folder", *QUICK).says(1, "'folder'", "no files")
-
-
-def test_directory_pattern_and_pipe_are_the_same_corpus(cawv: Run, here: Path, text: Path) -> None:
+def test_directory_pattern_and_pipe_are_the_same_corpus(cawv, here, text):
     (here / "folder").mkdir()
     content = text.read_bytes()
     half = content.index(b"\n", len(content) // 2) + 1
@@ -253,12 +166,12 @@ def test_directory_pattern_and_pipe_are_the_same_corpus(cawv: Run, here: Path, t
     assert all((other == vectors[0]).all() for other in vectors)
 
 
-def test_corpus_given_twice_is_read_twice_but_said(cawv: Run, here: Path, text: Path) -> None:
+def test_corpus_given_twice_is_read_twice_but_said(cawv, here, text):
     cawv("train", text, "c.txt", *QUICK).says(0, "Warning: ", "c.txt", "twice")
     assert one_model(here / "model").metadata["corpus"]["raw_tokens"] == 80_000
 
 
-def test_invalid_utf8_is_repaired_and_reported(cawv: Run, here: Path, text: Path) -> None:
+def test_invalid_utf8_is_repaired_and_reported(cawv, here, text):
     lines = text.read_bytes().splitlines(keepends=True)
     lines[500] = b"w1 \xff\xfe w2\n"
     lines[900] = b"w1 caf\xe9 w2\n"
@@ -268,7 +181,7 @@ def test_invalid_utf8_is_repaired_and_reported(cawv: Run, here: Path, text: Path
 
 
 @pytest.mark.parametrize("between", [" ", ""], ids=["words", "no-space"])
-def test_line_of_50_megabytes_takes_little_memory(here: Path, between: str) -> None:
+def test_line_of_50_megabytes_takes_little_memory(here, between):
     rng = random.Random(3)
     piece = b"abcdefghij" * 100_000
     if between:
@@ -307,13 +220,6 @@ def anonymous_memory(pid: int) -> int:
 BAD_OPTIONS = [
     (("--vector-size", "0"), "--vector-size"),
     (("--vector-size", "many"), "--vector-size"),
-    (("--negative", "0"), "--negative"),
-    (("--workers", "100000"), "--workers"),
-    (("--alpha", "nan"), "--alpha"),
-    (("--alpha", "0.01", "--min-alpha", "0.02"), "--min-alpha"),
-    (("--seed", "-1"), "--seed"),
-    (("--ns-exponent", "1000"), "--ns-exponent"),
-    (("--model", "glove"), "--model"),
     (("--backend", "cuda"), "--backend"),
     (("--vectorsize", "5"), "--vector-size"),
     (("--valid", "-", "-"), "--valid"),
@@ -327,15 +233,13 @@ BAD_OPTIONS = [
 @pytest.mark.parametrize(
     ("options", "named"), BAD_OPTIONS, ids=[" ".join(options) for options, _ in BAD_OPTIONS]
 )
-def test_impossible_options(cawv: Run, here: Path, text: Path, options: tuple[str, ...], named: str) -> None:
+def test_impossible_options(cawv, here, text, options, named):
     before = tree(here)
     cawv("train", text, "-o", "model", *options).says(2, "Error: ", named)
     assert tree(here) == before
 
 
-def test_more_parameters_than_memory(
-    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_parameters_than_memory(cawv, here, text, monkeypatch):
     real = os.sysconf
     monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else real(name))
     before = tree(here)
@@ -369,26 +273,20 @@ BAD_PLACES = [
 @pytest.mark.parametrize(
     ("options", "code"), BAD_PLACES, ids=[" ".join(options) for options, _ in BAD_PLACES]
 )
-def test_places_are_looked_at_before_the_text_is_read(
-    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], code: int
-) -> None:
+def test_places_are_looked_at_before_the_text_is_read(cawv, here, text, monkeypatch, options, code):
     (here / "folder").mkdir()
     (here / "folder" / "precious").write_text("not a model")
     before = tree(here)
 
-    def reads_text(*_: Any) -> None:
+    def reads_text(*_):
         raise AssertionError("the text was read before the places were looked at")
 
     monkeypatch.setattr("wordvec_ca.text.reader.TextFiles.pieces", reads_text)
-    outcome = cawv("train", text, *options)
-    assert outcome.code == code
-    says(outcome, "Error: ", options[-1] if options[-1] != "--overwrite" else options[1])
+    cawv("train", text, *options).says(code, options[-1] if options[-1] != "--overwrite" else options[1])
     assert tree(here) == before
 
 
-def test_no_room_for_the_model_is_said_before_training(
-    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_room_for_the_model_is_said_before_training(cawv, here, text, monkeypatch):
     before = tree(here)
     monkeypatch.setattr(
         shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000)
@@ -398,7 +296,7 @@ def test_no_room_for_the_model_is_said_before_training(
     assert tree(here) == before
 
 
-def test_existing_output_needs_overwrite(cawv: Run, here: Path, text: Path) -> None:
+def test_existing_output_needs_overwrite(cawv, here, text):
     assert cawv("train", text, *QUICK).out == "model\n"
     before = tree(here)
     cawv("train", text, *QUICK, "--seed", "2").says(2, "'model' exists", "--overwrite")
@@ -413,7 +311,7 @@ def test_existing_output_needs_overwrite(cawv: Run, here: Path, text: Path) -> N
     assert set(tree(here)) == set(before)
 
 
-def test_overwrite_never_takes_what_is_not_ours(cawv: Run, here: Path, text: Path) -> None:
+def test_overwrite_never_takes_what_is_not_ours(cawv, here, text):
     assert cawv("train", text, *QUICK).code == 0
     (here / "model" / "notes.txt").write_text("mine")
     before = tree(here)
@@ -421,14 +319,14 @@ def test_overwrite_never_takes_what_is_not_ours(cawv: Run, here: Path, text: Pat
     assert tree(here) == before
 
 
-def test_longest_name_that_is_allowed(cawv: Run, here: Path, text: Path) -> None:
+def test_longest_name_that_is_allowed(cawv, here, text):
     name = "x" * 249  # too long with ".cache" added
     assert cawv("train", text, *QUICK[:-1], name).code == 0
     assert len(one_model(here / name)) == 200
     assert cawv("train", text, *QUICK[:-1], "x" * 256).code == 1
 
 
-def test_overwrite_follows_a_link(cawv: Run, here: Path, text: Path) -> None:
+def test_overwrite_follows_a_link(cawv, here, text):
     (here / "elsewhere").mkdir()
     (here / "model").symlink_to("elsewhere/real")
     assert cawv("train", text, *QUICK).code == 0
@@ -438,14 +336,10 @@ def test_overwrite_follows_a_link(cawv: Run, here: Path, text: Path) -> None:
     one_model(here / "model")
 
 
-def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
-    here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from wordvec_ca.errors import DataError
-    from wordvec_ca.models import TrainConfig
-    from wordvec_ca.runs.run import train
+def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(here, text, monkeypatch):
+    from wordvec_ca import DataError, TrainConfig, train
 
-    def spoil(record: Any) -> None:  # as --cache-dir or another program may do meanwhile
+    def spoil(record):  # as --cache-dir or another program may do meanwhile
         shutil.rmtree("out", ignore_errors=True)
         Path("out").write_text("in the way")
 
@@ -467,10 +361,10 @@ def test_a_model_that_cannot_be_saved_in_its_place_is_saved_elsewhere(
 
 
 @pytest.fixture
-def with_file_limit(cawv: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def with_file_limit(cawv, monkeypatch):
     """Return a function that runs the command with a limit on the bytes of every file."""
 
-    def run(limit: int, *arguments: object) -> Outcome:
+    def run(limit, *arguments):
         # Python 3.11 does not notice that a .pyc was cut off, and every later run would fail with it
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -483,15 +377,13 @@ def with_file_limit(cawv: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def test_disk_full_for_the_log_does_not_end_the_run(with_file_limit: Run, here: Path, text: Path) -> None:
+def test_disk_full_for_the_log_does_not_end_the_run(with_file_limit, here, text):
     log = here / "log.json"
     log.write_text((json.dumps({"time": 1.0, "fraction": 1.0, "epoch": 1}) + "\n") * 20_000)
     size = log.stat().st_size
-    outcome = with_file_limit(
-        size + 1_000, "train", "c.txt", *QUICK, "--epochs", "9", "--log-json", "log.json"
+    with_file_limit(size + 1_000, "train", "c.txt", *QUICK, "--epochs", "9", "--log-json", "log.json").says(
+        0, "Warning: ", "log.json", "File too large"
     )
-    assert outcome.code == 0
-    says(outcome, "Warning: ", "log.json", "File too large")
     assert one_model(here / "model").metadata["trained_fraction"] == 1
     records = [json.loads(line) for line in log.read_text()[size:].splitlines()]
     assert [record["epoch"] for record in records] == list(range(1, len(records) + 1))
@@ -505,9 +397,7 @@ BAD_VALID = {"": "empty", "unknown words only\n": "vocabulary", "\0\0\0": "binar
 
 
 @pytest.mark.parametrize("content", BAD_VALID, ids=["empty", "unknown", "binary"])
-def test_bad_held_out_text(
-    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch, content: str
-) -> None:
+def test_bad_held_out_text(cawv, here, text, monkeypatch, content):
     (here / "valid.txt").write_text(content)
     before = tree(here)
     monkeypatch.setattr("wordvec_ca.training.trainer.Trainer.run", lambda *_: pytest.fail("it trained"))
@@ -515,19 +405,19 @@ def test_bad_held_out_text(
     assert tree(here) == before
 
 
-def test_vocabulary_goes_out_and_in_again(cawv: Run, here: Path, text: Path) -> None:
+def test_vocabulary_goes_out_and_in_again(cawv, here, text):
     assert cawv("vocab", text, "-o", "v.tsv", "--min-count", "190").code == 0
     assert cawv("train", text, *QUICK, "--read-vocab", "v.tsv", "--save-vocab", "again.tsv").code == 0
     assert (here / "again.tsv").read_bytes() == (here / "v.tsv").read_bytes()
     assert 0 < len(one_model(here / "model")) < 200
 
 
-def test_log_of_a_run_that_does_not_begin_is_not_left(cawv: Run, here: Path) -> None:
+def test_log_of_a_run_that_does_not_begin_is_not_left(cawv, here):
     assert cawv("train", "missing.txt", *QUICK, "--log-json", "log.json").code == 1
     assert not (here / "log.json").exists()
 
 
-def test_log_is_never_appended_to_json_lines_of_another_kind(cawv: Run, here: Path) -> None:
+def test_log_is_never_appended_to_json_lines_of_another_kind(cawv, here):
     (here / "c.jsonl").write_text('{"text": "a b"}\n')
     cawv("train", "c.jsonl", "--field", "text", "--log-json", "c.jsonl").says(
         2, "Error: ", "--log-json", "c.jsonl"
@@ -548,7 +438,7 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen[Any] | N
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_while_reading_leaves_nothing(here: Path, text: Path, number: int) -> None:
+def test_ctrl_c_while_reading_leaves_nothing(here, text, number):
     content, before = text.read_bytes(), tree(here)
     process = subprocess.Popen(
         [*CAWV, "train", "-", *QUICK, "--log-json", "log.json"],
@@ -567,8 +457,8 @@ def test_ctrl_c_while_reading_leaves_nothing(here: Path, text: Path, number: int
 
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGTERM in background"])
-def test_ctrl_c_while_training_saves_the_model(here: Path, text: Path, how: str) -> None:
-    def ignore_ctrl_c() -> None:  # as a shell does for a command in the background
+def test_ctrl_c_while_training_saves_the_model(here, text, how):
+    def ignore_ctrl_c():  # as a shell does for a command in the background
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     valid = ("--valid", "c.txt")
@@ -615,7 +505,7 @@ main({arguments!r})
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_while_saving(here: Path, text: Path, times: int) -> None:
+def test_ctrl_c_while_saving(here, text, times):
     before = tree(here)
     code = SLOW_SAVE.format(seconds=1 if times == 1 else 60, arguments=["train", "c.txt", *QUICK])
     process = subprocess.Popen(
@@ -640,9 +530,8 @@ def test_ctrl_c_while_saving(here: Path, text: Path, times: int) -> None:
         assert tree(here) == before
 
 
-def test_signals_are_as_before_after_a_run(here: Path, text: Path) -> None:
-    from wordvec_ca.models import TrainConfig
-    from wordvec_ca.runs.run import train
+def test_signals_are_as_before_after_a_run(here, text):
+    from wordvec_ca import TrainConfig, train
 
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     train(text, TrainConfig(epochs=1, vector_size=8))
@@ -652,7 +541,7 @@ def test_signals_are_as_before_after_a_run(here: Path, text: Path) -> None:
 # ---- pipes, warnings, errors of our own -------------------------------------------------------------------
 
 
-def test_reader_that_goes_early(cawv: Run, here: Path, text: Path) -> None:
+def test_reader_that_goes_early(cawv, here, text):
     assert cawv("train", text, *QUICK).code == 0
     words = [f"w{i}" for i in range(200)]
     process = subprocess.Popen(
@@ -666,7 +555,7 @@ def test_reader_that_goes_early(cawv: Run, here: Path, text: Path) -> None:
     assert process.wait() == 1
 
 
-def test_progress_lines_that_nobody_reads_do_not_end_the_run(here: Path, text: Path) -> None:
+def test_progress_lines_that_nobody_reads_do_not_end_the_run(here, text):
     process = subprocess.Popen([*CAWV, "train", "c.txt", *QUICK], stderr=subprocess.PIPE, env=ENVIRONMENT)
     assert process.stderr is not None
     process.stderr.close()
@@ -674,25 +563,24 @@ def test_progress_lines_that_nobody_reads_do_not_end_the_run(here: Path, text: P
     one_model(here / "model")
 
 
-def test_internal_error_is_one_line(
-    cawv: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any, **__: Any) -> None:
+def test_internal_error_is_one_line(here, text, monkeypatch, capfd):
+    def fail(*_, **__):
         raise KeyError("surprise")
 
     monkeypatch.setattr("wordvec_ca.models.parameters.EmbeddingModel.initialise", fail)
     before = tree(here)
-    outcome = cawv("train", text, *QUICK)
-    assert outcome.code == 1
-    assert "Traceback" not in outcome.err
-    assert re.search(r"^Error: internal error, KeyError: .*surprise.*--debug.*$", outcome.err, re.M)
+    with pytest.raises(SystemExit):
+        main(["train", str(text), *QUICK])
+    err = capfd.readouterr().err
+    assert "Traceback" not in err
+    assert re.search(r"^Error: internal error, KeyError: .*surprise.*--debug.*$", err, re.M)
     assert tree(here) == before
     with pytest.raises(KeyError):
         main(["--debug", "train", str(text), *QUICK])
 
 
-def test_warnings_are_lines_for_people(cawv: Run, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def warn(*_: Any) -> None:
+def test_warnings_are_lines_for_people(cawv, text, monkeypatch):
+    def warn(*_):
         warnings.warn("mind the gap", stacklevel=1)
 
     monkeypatch.setattr("wordvec_ca.training.collapse._warn_of_collapse", warn)
@@ -700,17 +588,16 @@ def test_warnings_are_lines_for_people(cawv: Run, text: Path, monkeypatch: pytes
     assert "\nWarning: mind the gap\n" in outcome.err
 
 
-def test_quiet_prints_the_name_only(cawv: Run, text: Path) -> None:
+def test_quiet_prints_the_name_only(cawv, text):
     outcome = cawv("train", text, *QUICK, "--quiet")
     assert (outcome.code, outcome.out, outcome.err) == (0, "model\n", "")
 
 
-def test_demonstration(cawv: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demonstration(cawv, here, monkeypatch):
     # a short optimisation: tests of the explorer make a whole map
     monkeypatch.setattr("wordvec_ca.report.explorer.coordinates.EARLY", 10)
     monkeypatch.setattr("wordvec_ca.report.explorer.coordinates.LATE", 20)
-    outcome = cawv("demo", "--max-words", "50000", "--epochs", "1")
-    assert outcome.code == 0
+    outcome = cawv("demo", "--max-words", "50000", "--epochs", "1").says(0)
     assert "nearest neighbours" in outcome.out
     assert "explore demo.cbow-attn" in outcome.out  # the next step
     assert "usual" in outcome.out  # a third sounds little, and is what a plane has room for
@@ -718,24 +605,23 @@ def test_demonstration(cawv: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     one_model(here / "demo.cbow-attn")
 
 
-def test_output_is_named_after_corpus_and_model(cawv: Run, here: Path, text: Path) -> None:
+def test_output_is_named_after_corpus_and_model(cawv, here, text):
     text.rename(here / "wiki.en.txt")
     outcome = cawv("train", "wiki.en.txt", "--model", "sg", "--epochs", "1")
     assert outcome.out == "wiki.en.skipgram\n"
     one_model(here / "wiki.en.skipgram")
 
 
-def test_dry_run_plans_and_writes_nothing(cawv: Run, here: Path, text: Path) -> None:
+def test_dry_run_plans_and_writes_nothing(cawv, here, text):
     before = tree(here)
-    outcome = cawv("train", text, *QUICK, "--dry-run")
-    assert outcome.code == 0
+    outcome = cawv("train", text, *QUICK, "--dry-run").says(0)
     for part in ("vocabulary", "200 words", "parameters", "3,200", "memory", "disk", "time"):
         assert part in outcome.out
     assert "Warning: --alpha is 0.05" in cawv("train", text, *QUICK, "--alpha", "0.05", "--dry-run").err
     assert tree(here) == before
 
 
-def test_dry_run_with_the_words_of_another_text(cawv: Run, here: Path, text: Path) -> None:
+def test_dry_run_with_the_words_of_another_text(cawv, here, text):
     assert cawv("train", text, *QUICK).code == 0
     (here / "few.tsv").write_text("w1\t5\nw2\t5\n")
     (here / "more.txt").write_text("w1 w2 new\n" * 2)
@@ -746,13 +632,12 @@ def test_dry_run_with_the_words_of_another_text(cawv: Run, here: Path, text: Pat
     assert "200 words, 66.7%" in cawv("train", "more.txt", "--continue-from", "model", "--dry-run").out
 
 
-def test_dry_run_of_what_is_too_large(cawv: Run, text: Path) -> None:
-    outcome = cawv("train", text, "--model", "ssg", "-d", "100000", "--window", "1000", "--dry-run")
-    assert outcome.code == 0
+def test_dry_run_of_what_is_too_large(cawv, text):
+    outcome = cawv("train", text, "--model", "ssg", "-d", "100000", "--window", "1000", "--dry-run").says(0)
     assert "it cannot run here" in outcome.out
 
 
-def test_a_run_without_a_prediction_is_no_silent_success(cawv: Run, here: Path) -> None:
+def test_a_run_without_a_prediction_is_no_silent_success(cawv, here):
     (here / "words.txt").write_text("a\nb\n\n" * 10)
     cawv("train", "words.txt", *QUICK).says(1, "one word", "awk -v RS=")
     cawv("train", "words.txt", *QUICK, "--model", "pv-dbow", "-o", "documents").says(0)
@@ -764,7 +649,7 @@ def test_a_run_without_a_prediction_is_no_silent_success(cawv: Run, here: Path) 
     assert json.loads(record, parse_constant=pytest.fail)["loss_by_epoch"] == [None]
 
 
-def test_model_that_is_none(cawv: Run, here: Path, text: Path) -> None:
+def test_model_that_is_none(cawv, here, text):
     (here / "folder").mkdir()
     for arguments in (
         ["nn", "folder", "w1"],
@@ -772,22 +657,17 @@ def test_model_that_is_none(cawv: Run, here: Path, text: Path) -> None:
         ["info", "folder"],
         ["export", "c.txt", "-o", "v.bin"],
     ):
-        outcome = cawv(*arguments)
-        assert outcome.code == 1
-        says(outcome, "Error: ", arguments[1])
+        cawv(*arguments).says(1, "Error: ", arguments[1])
     assert cawv("nn", "missing", "w1").code == 2
     assert cawv("train", text, *QUICK).code == 0
-    outcome = cawv("attention", "model", "w1 w2", "--target", "w1").says(1, "cbow-attn")
-    outcome = cawv("nn", "model", "w1000").says(1, "w1000", "did you mean")
+    cawv("attention", "model", "w1 w2", "--target", "w1").says(1, "cbow-attn")
+    cawv("nn", "model", "w1000").says(1, "w1000", "did you mean")
 
 
-def test_attention_as_table_and_picture(
-    cawv: Run, with_file_limit: Run, here: Path, text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_attention_as_table_and_picture(cawv, here, text, monkeypatch):
     assert cawv("train", text, *QUICK, "--model", "cbow-attn", "--tokenizer", "whitespace").code == 0
     look = ("attention", "model", "w1 $x^$ w2 w3", "--target")
-    outcome = cawv(*look, "w2", "--plot", "out.png")
-    assert outcome.code == 0
+    outcome = cawv(*look, "w2", "--plot", "out.png").says(0)
     rows = outcome.out.splitlines()[2:]
     assert [row[6:10].rstrip() for row in rows] == ["w1", "$x^$", "w3"]
     assert "not in the vocabulary" in rows[1]
@@ -796,50 +676,40 @@ def test_attention_as_table_and_picture(
     assert weights[1] is None
     assert sum(weights[::2]) == pytest.approx(1, abs=1e-5)
     before = tree(here)
-    assert cawv(*look, "w2", "--plot", "out.png").code == 2
-    outcome = with_file_limit(1_000, *look, "w2", "--plot", "out.png", "--overwrite")
-    assert outcome.code == 1
-    says(outcome, "out.png", "File too large")
-    assert tree(here) == before
-    for target, place, code in (("w9", "x.png", 2), ("w2", "c.txt/x.png", 2), ("w2", "x.nothing", 1)):
-        outcome = cawv(*look, target, "--plot", place)
-        assert outcome.code == code
-        says(outcome, "Error: ")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    says(cawv(*look, "w2", "--plot", "x.png"), "matplotlib", "pip install")
+    for target, place, code in (("w2", "out.png", 2), ("w9", "x.png", 2), ("w2", "c.txt/x.png", 2)):
+        assert cawv(*look, target, "--plot", place).code == code
+    cawv(*look, "w2", "--plot", "x.png").says(1, "matplotlib", "pip install")
     assert tree(here) == before
 
 
-def test_min_count_also_prunes_a_vocabulary_that_is_read(here: Path, cawv: Run) -> None:
+def test_min_count_also_prunes_a_vocabulary_that_is_read(here, cawv):
     Path("text").write_text("a b c d\n" * 50)
     Path("vocab").write_text("a\t900\nb\t30\nc\t2\n")
     for given, words in ([], 3), (["--min-count", "3"], 2), (["--max-final-vocab", "2"], 2):
         assert cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", *given).code == 0
         assert len(Path("model/vocab.tsv").read_text().splitlines()) == words
-    outcome = cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", "--min-count", "1000")
-    assert outcome.code == 1
-    assert "no word is left" in outcome.err
+    cawv("train", "text", *QUICK, "--overwrite", "--read-vocab", "vocab", "--min-count", "1000").says(
+        1, "no word is left"
+    )
 
 
 # ---- n-grams ----------------------------------------------------------------------------------------------
 
 
-def test_words_that_were_never_seen(cawv: Run, here: Path) -> None:
+def test_words_that_were_never_seen(cawv, here):
     rng = random.Random(1)
     lines = [" ".join(rng.choices(["houses", "house", "housing", "mouse", "mice"], k=8)) for _ in range(300)]
     (here / "t.txt").write_text("\n".join(lines))
-    outcome = cawv("train", "t.txt", *QUICK, "--subwords", "--min-n", "2", "--max-n", "4")
-    assert outcome.code == 0, outcome.err
+    cawv("train", "t.txt", *QUICK, "--subwords", "--min-n", "2", "--max-n", "4").says(0)
     assert (here / "model" / "ngrams.tsv").read_text().count("\t") > 10
-    outcome = cawv("nn", "model", "Housed", "--json")
-    assert outcome.code == 0, outcome.err
+    outcome = cawv("nn", "model", "Housed", "--json").says(0)
     assert json.loads(outcome.out)["neighbours"][0]["word"].startswith("hous")
     assert "made of its n-grams" in outcome.err
     assert cawv("analogy", "model", "house", "houses", "mouses").code == 0
     assert cawv("nn", "model", "xyzzy").code == 1
     (here / "pairs.tsv").write_text("house\thouses\t9\nhoused\tmices\t2\nmouse\tmousing\t5\nxyz\thouse\t1\n")
-    outcome = cawv("eval", "model", "--similarity", "pairs.tsv", "--json")
-    assert outcome.code == 0, outcome.err
+    outcome = cawv("eval", "model", "--similarity", "pairs.tsv", "--json").says(0)
     report = json.loads(outcome.out)
     assert report["details"]["words_from_ngrams"] == 3  # housed, mices, mousing
     assert report["coverage"] == 0.75
@@ -847,7 +717,6 @@ def test_words_that_were_never_seen(cawv: Run, here: Path) -> None:
         assert cawv("export", "model", "-o", name).code == 0
     assert cawv("nn", "v.fasttext", "housed").code == 0
     assert cawv("nn", "v.txt", "housed").code == 1
-    outcome = cawv("train", "t.txt", *QUICK[:-1], "again", "--continue-from", "v.fasttext")
-    assert outcome.code == 0, outcome.err
+    cawv("train", "t.txt", *QUICK[:-1], "again", "--continue-from", "v.fasttext").says(0)
     assert json.loads((here / "again" / "config.json").read_text())["config"]["buckets"] == 2_000_000
     assert cawv("train", "t.txt", "--subwords", "--min-n", "5", "--max-n", "4").code == 2

@@ -1,33 +1,24 @@
 """An error keeps its meaning on its way through a command: a library's exception is not mistaken for ours."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip
 import io
 import lzma
-import os
-import signal
 import struct
-import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import pytest
-from sklearn.cluster import MiniBatchKMeans
 
-from wordvec_ca import cli
+from wordvec_ca import DataError, KeyedVectors, OutputExistsError, cli
 from wordvec_ca.cli.output import write
-from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
+from wordvec_ca.errors import Option, OptionError
 from wordvec_ca.models.documents import _read_tags
 from wordvec_ca.tables import CutOffError
-from wordvec_ca.vectors import KeyedVectors
 
 
 class Panic(BaseException):
@@ -59,14 +50,12 @@ ERRORS: list[tuple[BaseException, int, str]] = [
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_each_error_of_each_command_is_reported_as_what_it_is(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_error_of_each_command_is_reported_as_what_it_is(name, capsys, monkeypatch):
     command = cli.group.get_command(click.Context(cli.group), name)
     monkeypatch.setattr(command, "make_context", lambda *_, **__: click.Context(command, info_name=name))
     for error, code, told in ERRORS:
 
-        def fail(error: BaseException = error) -> None:
+        def fail(error=error):
             raise error
 
         monkeypatch.setattr(command, "callback", cli._spelling_options(fail))
@@ -97,7 +86,7 @@ def read(name: str) -> list[tuple[str, ...]]:
 
 
 @pytest.fixture(scope="module")
-def cut(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def cut(tmp_path_factory):
     """Return files of vectors that end early, by name."""
     folder = tmp_path_factory.mktemp("cut")
     vectors = KeyedVectors([f"w{i}" for i in range(9)], np.random.default_rng(1).normal(size=(9, 5)))
@@ -114,9 +103,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("place", range(len(read(""))))
-def test_a_file_that_ends_early_is_no_ctrl_c(
-    command: Callable[..., Any], cut: dict[str, bytes], place: int
-) -> None:
+def test_a_file_that_ends_early_is_no_ctrl_c(command, cut, place):
     Path("text.txt").write_text("w1 w2 w3\nw4 w5\n" * 5)
     Path("pairs.tsv").write_text("w1\tw2\t1\nw2\tw3\t2\nw3\tw4\t3\n")
     for name, content in cut.items():
@@ -130,48 +117,20 @@ def test_a_file_that_ends_early_is_no_ctrl_c(
             assert "promise" in done.err, done.err
 
 
-def test_ctrl_c_while_an_index_is_made_ends_as_everywhere(
-    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    KeyedVectors([f"w{i}" for i in range(9000)], np.random.default_rng(1).normal(size=(9000, 32))).save(
-        "v.kv", format="gensim"
-    )
-    real = MiniBatchKMeans.predict
-
-    def predict(self: Any, *arguments: Any) -> Any:
-        os.kill(os.getpid(), signal.SIGINT)
-        return real(self, *arguments)
-
-    monkeypatch.setattr(MiniBatchKMeans, "predict", predict)
-    done = command("index", "v.kv", "--workers", "1")
-    assert (done.code, done.err.strip()) == (130, "Interrupted.")
-    assert sorted(path.name for path in Path().iterdir()) == ["v.kv", "v.kv.vectors.npy"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    program = [sys.executable, "-m", "wordvec_ca", "--help"]
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (1, b"")
-
-
-def test_a_member_of_a_zip_may_have_a_name_that_no_file_system_has(command) -> None:
+def test_a_member_of_a_zip_may_have_a_name_that_no_file_system_has(command):
     with zipfile.ZipFile("v.zip", "w") as archive:
         archive.writestr("n" * 300 + ".txt", "2 2\nfoo 1 2\nbar 1 2.1\n")
     assert "bar" in command("nn", "v.zip", "foo").out
 
 
-def test_nested_tags_are_refused_with_their_file(tmp_path: Path) -> None:
+def test_nested_tags_are_refused_with_their_file(tmp_path):
     path = tmp_path / "documents.tags"
     path.write_text("[" * 100_000 + "]" * 100_000 + "\n")
     with pytest.raises(DataError, match=r"documents\.tags"):
         _read_tags(path, 1)
 
 
-def test_an_encoding_of_the_output_that_lacks_a_character_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoding_of_the_output_that_lacks_a_character_is_named(monkeypatch):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "latin-1"))
     with pytest.raises(DataError, match=r"latin-1.*PYTHONIOENCODING"):
         write("lód, łódź")

@@ -1,14 +1,12 @@
 """Each command that writes, with a limit on the size of files in place of a full disk."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,7 +60,7 @@ LIBRARIES = {"attention-plot": "matplotlib"}
 
 
 @pytest.fixture(scope="module")
-def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def given(tmp_path_factory):
     """Return a folder of texts and small models."""
     folder = tmp_path_factory.mktemp("given")
     rng = random.Random(1)
@@ -103,13 +101,8 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-Run = Callable[..., tuple[int, str]]
-
-
 @pytest.fixture
-def run(
-    given: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Run:
+def run(given, tmp_path, capsys, monkeypatch):
     """Return a function that runs a command in this process, in a copy of the folder, under a limit."""
     shutil.copytree(given, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
@@ -120,7 +113,7 @@ def run(
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 
     # capsys, not capfd: the limit would apply to the files of capfd too
-    def run(arguments: tuple[str, ...], limit: int = resource.RLIM_INFINITY) -> tuple[int, str]:
+    def run(arguments, limit=resource.RLIM_INFINITY):
         capsys.readouterr()
         with warnings.catch_warnings(), file_limit(limit), pytest.raises(SystemExit) as end:
             main(list(arguments))
@@ -139,7 +132,7 @@ def check_failed(code: int, said: str, names: set[str]) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_cannot_be_written_is_an_error_and_leaves_what_was_there(run: Run, name: str) -> None:
+def test_what_cannot_be_written_is_an_error_and_leaves_what_was_there(run, name):
     if name in LIBRARIES:
         pytest.importorskip(LIBRARIES[name])
     arguments, here = COMMANDS[name], Path.cwd()
@@ -162,9 +155,9 @@ def test_what_cannot_be_written_is_an_error_and_leaves_what_was_there(run: Run, 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize(
-    "name", ["vocab", "phrases", "embed", "report", "change-page", "axis-plot", "export-word2vec"]
+    "name", ["vocab", "phrases", "report", "change-page", "axis-plot", "export-word2vec"]
 )
-def test_a_device_that_is_full_is_named(run: Run, name: str) -> None:
+def test_a_device_that_is_full_is_named(run, name):
     given = COMMANDS[name]
     output = next(i for i, word in enumerate(given) if word in ("-o", "--page", "--plot"))
     code, said = run((*given[: output + 1], "/dev/full", *given[output + 2 :]))
@@ -175,9 +168,7 @@ def test_a_device_that_is_full_is_named(run: Run, name: str) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("arguments", [("nn", "m", "w1"), ("nn", "m", "w1", "--json"), ("info", "m")])
-def test_standard_output_that_is_full_is_named(
-    run: Run, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_output_that_is_full_is_named(run, arguments, monkeypatch):
     full = open("/dev/full", "w")  # noqa: SIM115  # closing it fails, as it has text left
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", full)
@@ -189,7 +180,7 @@ def test_standard_output_that_is_full_is_named(
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-def test_eval_goes_on_when_a_result_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eval_goes_on_when_a_result_cannot_be_written(run, monkeypatch):
     files = ("--similarity", "pairs.tsv", "--similarity", "again.tsv")
     shutil.copy("pairs.tsv", "again.tsv")
     full = open("/dev/full", "w")  # noqa: SIM115  # closing it fails, as it has text left
@@ -203,7 +194,7 @@ def test_eval_goes_on_when_a_result_cannot_be_written(run: Run, monkeypatch: pyt
     assert {"pairs:", "again:"} <= set(said.split())
 
 
-def test_the_name_of_standard_output_makes_no_file(run: Run) -> None:
+def test_the_name_of_standard_output_makes_no_file(run):
     before = tree(Path.cwd())
     code, said = run(("export", "m", "-o", "-", "--format", "word2vec"))
     assert code == 2

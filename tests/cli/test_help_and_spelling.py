@@ -1,7 +1,5 @@
 """Headings in the help, completion in shells, and the nearest known word for a misspelt one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -15,7 +13,7 @@ from wordvec_ca.cli.train import command as train_command
 from wordvec_ca.specs.options import GROUPS, OPTIONS
 
 
-def test_options_of_train_stand_under_headings_those_first_that_everyone_needs(command) -> None:
+def test_options_of_train_stand_under_headings_those_first_that_everyone_needs(command):
     text = command("train", "--help-all").out
     first = command("train", "--help").out
     assert GROUPS[0] in first
@@ -30,8 +28,8 @@ def test_options_of_train_stand_under_headings_those_first_that_everyone_needs(c
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
-def test_help_fits_80_columns_and_breaks_no_word(name, monkeypatch) -> None:
-    def shown(columns: int) -> str:
+def test_help_fits_80_columns_and_breaks_no_word(name, monkeypatch):
+    def shown(columns):
         monkeypatch.setenv("COLUMNS", str(columns))
         one = group if not name else group.get_command(click.Context(group), name)
         context = one.context_class(one, info_name=f"cawv {name}".strip(), **one.context_settings)
@@ -41,19 +39,10 @@ def test_help_fits_80_columns_and_breaks_no_word(name, monkeypatch) -> None:
     assert shown(80).split() == shown(100).split()
 
 
-def test_help_has_the_words_by_which_people_look_for_commands(command) -> None:
-    text = command("--help").out.lower()
-    for word in ("similar", "recommend", "neighbours", "predict", "documents", "items", "two periods"):
-        assert word in text, word
-    assert len(COMMANDS) <= 22
+def test_what_people_type_instead_leads_to_commands():
     assert {meant.split()[0] for meant in MEANINGS.values()} <= {*COMMANDS, "--completion"}
     assert not set(MEANINGS) & set(COMMANDS)
-
-
-def test_headings_name_commands_once() -> None:
-    names = [name for names in SECTIONS.values() for name in names]
-    assert len(names) == len(set(names))
-    assert set(names) <= set(COMMANDS)
+    assert len(set(named := sum(SECTIONS.values(), ()))) == len(named)
 
 
 @pytest.mark.parametrize(
@@ -78,14 +67,14 @@ def test_headings_name_commands_once() -> None:
         (["analogy", "v.safetensors", "kign", "king", "quen"], "did you mean queen?"),
     ],
 )
-def test_a_slip_gets_the_nearest_right_word(command, vectors_of, arguments, suggestion) -> None:
+def test_a_slip_gets_the_nearest_right_word(command, vectors_of, arguments, suggestion):
     vectors_of(["king", "queen", "man"])
     outcome = command(*arguments)
     assert outcome.code in (1, 2)
     assert suggestion in outcome.err
 
 
-def test_a_sum_is_one_argument_with_spaces_or_without(command, vectors_of) -> None:
+def test_a_sum_is_one_argument_with_spaces_or_without(command, vectors_of):
     vectors_of(["king", "queen", "man", "woman", "new-york"])
     spaced = command("nn", "v.safetensors", "king - man + woman").out
     assert spaced.startswith("king - man + woman\n")
@@ -114,7 +103,7 @@ def complete(words: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_commands_options_values_and_files_are_completed() -> None:
+def test_commands_options_values_and_files_are_completed():
     assert {"plain,train"} <= set(complete("cawv tr"))
     assert "plain,--vector-size" in complete("cawv train --vec")
     assert "plain,skipgram" in complete("cawv train --model s")
@@ -123,7 +112,7 @@ def test_commands_options_values_and_files_are_completed() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_script(command, shell) -> None:
+def test_completion_script(command, shell):
     outcome = command("--completion", shell)
     assert (outcome.code, outcome.err) == (0, "")
     assert f"{shell}_complete" in outcome.out

@@ -1,7 +1,5 @@
 """Texts, models and names from others cannot control the terminal or damage JSON and files."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -13,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wordvec_ca import KeyedVectors
 from wordvec_ca.cli import COMMANDS
-from wordvec_ca.vectors import KeyedVectors
 
 ACTING = [
     *map(chr, [*range(1, 0x20), *range(0x7F, 0xA0)]),
@@ -31,7 +29,7 @@ IN_TEXT = [word for word in WORDS if len(word.split()) == 1]
 
 
 @pytest.fixture
-def hostile(command) -> Path:
+def hostile(command):
     """Return a working directory full of control characters: texts, models, sets for evaluation."""
     here = Path.cwd()
     lines = [" ".join(IN_TEXT[i:] + IN_TEXT[:i]) for i in range(len(IN_TEXT))] * 3
@@ -64,7 +62,7 @@ NAME = "no\x1b]0;title\x07\x9b31m\u202e\u200b\nforged"
 """A name that exists for no command, neither as a file nor as an option."""
 
 
-def test_no_command_prints_a_control_character_raw(command, hostile) -> None:
+def test_no_command_prints_a_control_character_raw(command, hostile):
     for name in WORDS:
         assert len(lines_of(command, "nn", "v.kv", name, "-n", 3)) == 6
         assert len(lines_of(command, "analogy", "v.kv", name, WORDS[0], WORDS[1], "-n", 3)) == 6
@@ -106,7 +104,7 @@ def test_no_command_prints_a_control_character_raw(command, hostile) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_messages_about_names_and_options_are_not_raw(command, vectors_of, name: str) -> None:
+def test_messages_about_names_and_options_are_not_raw(command, vectors_of, name):
     vectors_of(["a", "b"])
     for arguments in (
         [NAME],
@@ -120,20 +118,18 @@ def test_messages_about_names_and_options_are_not_raw(command, vectors_of, name:
         assert not re.search("^forged", outcome.err, re.M), outcome.err
 
 
-def test_words_of_any_length_stay_in_their_line(command, vectors_of) -> None:
+def test_words_of_any_length_stay_in_their_line(command, vectors_of):
     words = ["a", "b" * 1_000_000, "\x1b" * 100_000, "e" + "\u0301" * 100_000, "宽" * 10_000]
     path = vectors_of(words)
-    outcome = command("nn", path, "a", "-n", 4)
-    assert outcome.code == 0
+    outcome = command("nn", path, "a", "-n", 4).says(0)
     assert len(outcome.out.splitlines()) == 7
     assert max(map(len, outcome.out.splitlines())) < 500
     assert [entry["word"] for entry in command("nn", path, "a", "-n", 4, "--json").json["neighbours"]]
-    outcome = command("nn", path, "c" * 100_000)
-    assert outcome.code == 1
+    outcome = command("nn", path, "c" * 100_000).says(1)
     assert len(outcome.err) < 1_000
 
 
-def test_report_does_not_follow_a_link_in_the_model(command, hostile) -> None:
+def test_report_does_not_follow_a_link_in_the_model(command, hostile):
     precious = hostile / "precious"
     precious.write_text("mine")
     (hostile / "cbow-attn/report.html").symlink_to(precious)
@@ -147,7 +143,7 @@ def test_report_does_not_follow_a_link_in_the_model(command, hostile) -> None:
     assert not (hostile / "not-yet").exists()
 
 
-def test_gensim_index_does_not_follow_a_link_in_the_model(command, hostile) -> None:
+def test_gensim_index_does_not_follow_a_link_in_the_model(command, hostile):
     pytest.importorskip("gensim")
     precious = hostile / "precious"
     precious.write_text("mine")
@@ -158,7 +154,7 @@ def test_gensim_index_does_not_follow_a_link_in_the_model(command, hostile) -> N
     assert precious.read_text() == "mine"
 
 
-def test_resuming_does_not_follow_links_in_the_folder_of_a_run(command, tmp_path: Path) -> None:
+def test_resuming_does_not_follow_links_in_the_folder_of_a_run(command, tmp_path):
     from wordvec_ca.files import atomic_file
 
     precious, link = tmp_path / "precious", tmp_path / "000002.checkpoint"
@@ -176,7 +172,7 @@ def test_resuming_does_not_follow_links_in_the_folder_of_a_run(command, tmp_path
         file.write(b"followed as before")
 
 
-def test_a_terminal_gets_no_escapes_but_our_own(hostile) -> None:
+def test_a_terminal_gets_no_escapes_but_our_own(hostile):
     done = subprocess.run(
         [sys.executable, "-m", "wordvec_ca", "search", "cbow", "c.txt", IN_TEXT[27], "-n", "5"],
         capture_output=True, text=True, env={**os.environ, "TERM": "xterm", "FORCE_COLOR": "1"}, check=True,

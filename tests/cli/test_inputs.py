@@ -1,7 +1,5 @@
 """Several inputs, folders with other files in them, words in other case, runs that cannot continue."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_runs import Killed, killed_after
 
 from wordvec_ca import KeyedVectors, SearchIndex, TrainConfig, train
 
@@ -22,14 +21,7 @@ SMALL = ("--epochs", "1", "-d", "8", "--workers", "1")
 
 
 @pytest.fixture
-def text(command) -> Path:
-    path = Path("c.txt")
-    path.write_text("".join(f"w{i % 7} w{i % 11} w{i % 13} w{i % 17}\n" for i in range(1000)))
-    return path
-
-
-@pytest.fixture
-def broken(text) -> Path:
+def broken(text):
     """Return a file whose compressed data end early."""
     path = Path("broken.gz")
     whole = gzip.compress(np.random.default_rng(1).bytes(50_000).hex().encode())
@@ -40,36 +32,16 @@ def broken(text) -> Path:
 # ---- outputs that are inputs ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("phrases", "c.txt", "-o", "c.txt"),
-        ("phrases", "*.txt", "-o", "c.txt"),
-        ("vocab", ".", "-o", "./c.txt"),
-        ("embed", "model", "c.txt", "-o", "c.txt"),
-        ("embed", "model", "other", "--fit", "c.txt", "-o", "c.txt"),
-        ("train", "c.txt", *SMALL, "--save-vocab", "c.txt", "-o", "another"),
-        ("train", "other", *SMALL, "--valid", "c.txt", "--save-vocab", "c.txt", "-o", "another"),
-        ("export", "model", "-f", "gensim", "-o", "model/vectors.kv", "--max-words", "3"),
-    ],
-)
-def test_no_command_replaces_what_it_reads(command, text, arguments) -> None:
-    Path("other").write_text("a b c\n" * 50)
+def test_a_name_of_a_compressed_file_is_refused_where_nothing_is_compressed(command, text):
     command("train", text, *SMALL, "-o", "model")
-    before = {path: path.read_bytes() for path in (text, *Path("model").iterdir())}
-    command(*arguments, "--overwrite").says(2, "is part of what is read")
-    assert {path: path.read_bytes() for path in before} == before
-
-
-def test_a_name_of_a_compressed_file_is_refused_where_nothing_is_compressed(command, text) -> None:
-    command("train", text, *SMALL, "-o", "model")
-    outcome = command("embed", "model", text, "-o", "rows.npy.gz", "--method", "mean")
-    assert (outcome.code, "would not be compressed: leave .gz out" in outcome.err) == (2, True)
+    command("embed", "model", text, "-o", "rows.npy.gz", "--method", "mean").says(
+        2, "would not be compressed: leave .gz out"
+    )
     assert command("vocab", text, "-o", "v.tsv.gz").code == 0
     assert Path("v.tsv.gz").read_bytes()[:2] == b"\x1f\x8b"
 
 
-def test_where_memory_is_short_messages_say_memory(command, text) -> None:
+def test_where_memory_is_short_messages_say_memory(command, text):
     """Below 600 MiB of address space not all libraries fit; near the limit Python gives SystemError."""
     assert command("train", text, *SMALL, "-o", "model").code == 0
     Path("s.tsv").write_text("w1\tw2\t1\nw3\tw4\t2\nw5\tw6\t3\n")
@@ -80,25 +52,19 @@ def test_where_memory_is_short_messages_say_memory(command, text) -> None:
         assert outcome.returncode == 0 or "not enough memory" in outcome.stderr, outcome.stderr
 
 
-def test_resuming_does_not_replace_the_text_that_it_reads(command, text) -> None:
-    class Killed(BaseException):
-        pass
-
-    def kill(record) -> None:
-        raise Killed
-
+def test_resuming_does_not_replace_the_text_that_it_reads(command, text):
     with pytest.raises(Killed):
-        train(text, TrainConfig(epochs=2), output="m", callbacks=[kill], checkpoint_every="1k")
+        train(text, TrainConfig(epochs=2), output="m", callbacks=[killed_after(0)], checkpoint_every="1k")
     before = text.read_bytes()
-    outcome = command("train", "--resume", "m", "--save-vocab", text, "--overwrite")
-    assert (outcome.code, "is part of what is read" in outcome.err) == (2, True)
+    command("train", "--resume", "m", "--save-vocab", text, "--overwrite").says(2, "is part of what is read")
     assert text.read_bytes() == before
 
 
-def test_options_that_would_do_nothing(command, text) -> None:
+def test_options_that_would_do_nothing(command, text):
     command("train", text, *SMALL, "-o", "model")
-    outcome = command("export", "model", "-f", "gensim", "--overwrite", "--max-words", "3")
-    assert (outcome.code, "--max-words goes with -o OUT" in outcome.err) == (2, True)
+    command("export", "model", "-f", "gensim", "--overwrite", "--max-words", "3").says(
+        2, "--max-words goes with -o OUT"
+    )
     for options, told in (
         (("--nodes", "5"), "--nodes goes with --cluster"),
         (("--min-n", "4"), "--min-n goes with --subwords"),
@@ -107,14 +73,11 @@ def test_options_that_would_do_nothing(command, text) -> None:
         (("--cache-dir", "c", "--no-cache"), "--cache-dir and --no-cache"),
         (("--alpha", "0"), "nothing would be learnt"),
     ):
-        outcome = command("train", text, *SMALL, *options, "-o", "another")
-        assert (outcome.code, told in outcome.err) == (2, True), outcome.err
-    assert (
-        command("train", text, *SMALL, "--model", "CBOW", "--subwords", "--min-n", "4", "-o", "b").code == 0
-    )
+        command("train", text, *SMALL, *options, "-o", "another").says(2, told)
+    command("train", text, *SMALL, "--model", "CBOW", "--subwords", "--min-n", "4", "-o", "b").says(0)
 
 
-def test_training_without_standard_streams(command, text) -> None:
+def test_training_without_standard_streams(command, text):
     run = [sys.executable, "-m", "wordvec_ca", "train", str(text), *SMALL, "-o", "model"]
     subprocess.run(["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *run], check=True)
     assert len(KeyedVectors.load("model")) > 10
@@ -123,7 +86,7 @@ def test_training_without_standard_streams(command, text) -> None:
 # ---- several inputs ---------------------------------------------------------------------------------------
 
 
-def test_embed_keeps_what_can_be_read_and_names_the_rest(command, text, broken) -> None:
+def test_embed_keeps_what_can_be_read_and_names_the_rest(command, text, broken):
     command("train", text, *SMALL, "-o", "model")
     assert command("embed", "model", text, "-o", "alone.npy").code == 0
     command("embed", "model", broken, text, "missing.txt", "-o", "rows.npy").says(
@@ -134,14 +97,13 @@ def test_embed_keeps_what_can_be_read_and_names_the_rest(command, text, broken) 
     assert not Path("none.npy").exists()
 
 
-def test_reembed_keeps_what_can_be_read_and_names_the_rest(command, text, broken) -> None:
+def test_reembed_keeps_what_can_be_read_and_names_the_rest(command, text, broken):
     command("train", text, *SMALL, "-o", "model")
     assert command("reembed", "model", text, "-o", "c.npz", "--counts-only").code == 0
     Path("bad.npz").write_bytes(b"PK\3\4 not counts")
-    outcome = command("reembed", "model", "bad.npz", "c.npz", broken, "-o", "out")
-    assert outcome.code == 1
-    for name in ("Not run:", "bad.npz", "broken.gz"):
-        assert name in outcome.err
+    command("reembed", "model", "bad.npz", "c.npz", broken, "-o", "out").says(
+        1, "Not run:", "bad.npz", "broken.gz"
+    )
     assert command("reembed", "model", text, "-o", "whole").code == 0
     assert Path("out/v0.npy").read_bytes() == Path("whole/v0.npy").read_bytes()
     assert command("reembed", "model", "bad.npz", broken, "-o", "none").code == 1
@@ -159,7 +121,7 @@ def docx() -> bytes:
 
 
 @pytest.mark.parametrize("name", ["folder", "folder/*"])
-def test_a_document_and_a_model_in_a_folder_are_left_out_and_counted(command, text, name: str) -> None:
+def test_a_document_and_a_model_in_a_folder_are_left_out_and_counted(command, text, name):
     folder = Path("folder")
     folder.mkdir()
     text.rename(folder / "a.txt")
@@ -168,20 +130,21 @@ def test_a_document_and_a_model_in_a_folder_are_left_out_and_counted(command, te
     (folder / "letter.docx").write_bytes(docx())
     (folder / "scan.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\n")
     (folder / "b.txt.gz").write_bytes(gzip.compress(b"w1 w2\n"))
+    (folder / "z.bin.gz").write_bytes(gzip.compress(b"\0\1\2\3" * 1000))
     os.mkfifo(folder / "pipe")
     outcome = command("train", name if name == "folder" else "folder", *SMALL, "-o", "all").says(
-        0, "left out 3 files that are not text, the first 'folder/letter.docx' and 1 folders"
+        0, "left out 4 files that are not text, the first 'folder/letter.docx' and 1 folders"
     )
     assert outcome.err.count("left out") == 1
     record = command("info", "all", "--json").json
     assert record["raw_tokens"] == 4002
     outcome = command("vocab", "folder", "-o", "v.tsv", "--min-count", "1")
-    assert "left out 3 files" in outcome.err
+    assert "left out 4 files" in outcome.err
     assert command("train", "folder/letter.docx", *SMALL, "-o", "none").code == 1
     assert command("train", "folder/model", *SMALL, "-o", "none").code == 1
 
 
-def test_a_folder_with_nothing_but_documents_says_what_they_are(command) -> None:
+def test_a_folder_with_nothing_but_documents_says_what_they_are(command):
     Path("folder").mkdir()
     Path("folder/letter.docx").write_bytes(docx())
     command("train", "folder", *SMALL).says(1, "letter.docx")
@@ -190,10 +153,9 @@ def test_a_folder_with_nothing_but_documents_says_what_they_are(command) -> None
 # ---- capitals ---------------------------------------------------------------------------------------------
 
 
-def test_look_ups_forgive_capitals_and_say_so(command, vectors_of) -> None:
+def test_look_ups_forgive_capitals_and_say_so(command, vectors_of):
     path = vectors_of(["paris", "rome", "france", "italy", "USA"])
-    outcome = command("nn", path, "Paris", "-n", 2)
-    assert outcome.code == 0
+    outcome = command("nn", path, "Paris", "-n", 2).says(0)
     assert outcome.out == command("nn", path, "paris", "-n", 2).out
     assert outcome.err == "'Paris' has no vector; answering for 'paris'\n"
     assert command("nn", path, "USA").err == ""
@@ -215,12 +177,11 @@ def test_look_ups_forgive_capitals_and_say_so(command, vectors_of) -> None:
     assert vectors.known_form("usa") is None
 
 
-def test_search_forgives_capitals(command, vectors_of) -> None:
+def test_search_forgives_capitals(command, vectors_of):
     path = vectors_of(["paris", "rome", "is", "nice", "France"])
     Path("c.txt").write_text("paris is nice\nrome is nice\nFrance is\n")
     search = ("search", path, "c.txt", "--no-lowercase", "-n", 1, "-q")
-    outcome = command(*search, "Paris IS France")
-    assert outcome.code == 0
+    outcome = command(*search, "Paris IS France").says(0)
     assert outcome.out == command(*search, "paris is France").out
     assert "'Paris' has no vector; answering for 'paris'" in outcome.err
 
@@ -228,7 +189,7 @@ def test_search_forgives_capitals(command, vectors_of) -> None:
 # ---- runs that cannot go on -------------------------------------------------------------------------------
 
 
-def test_a_kill_before_the_first_checkpoint_says_how_to_start_again(text) -> None:
+def test_a_kill_before_the_first_checkpoint_says_how_to_start_again(text):
     command = [sys.executable, "-m", "wordvec_ca", "train", "-", *SMALL, "-o", "model"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None
@@ -257,7 +218,7 @@ def test_a_kill_before_the_first_checkpoint_says_how_to_start_again(text) -> Non
     assert "the command that began it" in done.stderr
 
 
-def test_report_of_vectors_that_it_cannot_show(command, text) -> None:
+def test_report_of_vectors_that_it_cannot_show(command, text):
     command("train", text, *SMALL, "-o", "model")
     command("export", "model", "-o", "v.txt")
     command("reembed", "model", text, "-o", "again")
@@ -267,7 +228,7 @@ def test_report_of_vectors_that_it_cannot_show(command, text) -> None:
     assert "trained model" in command("report", "again").err
 
 
-def test_exceptions_name_no_option_of_the_command_line(text, command) -> None:
+def test_exceptions_name_no_option_of_the_command_line(text, command):
     from wordvec_ca import OutputExistsError
 
     config = TrainConfig(epochs=1, vector_size=4, workers=1)
@@ -284,7 +245,7 @@ def test_exceptions_name_no_option_of_the_command_line(text, command) -> None:
 # ---- notebooks --------------------------------------------------------------------------------------------
 
 
-def test_objects_show_themselves_and_escape_what_they_show(command, text) -> None:
+def test_objects_show_themselves_and_escape_what_they_show(command, text):
     from wordvec_ca import SentenceVectorizer
     from wordvec_ca.eval.report import Metric, Report
     from wordvec_ca.gensim.models import Word2Vec
@@ -314,18 +275,11 @@ def test_objects_show_themselves_and_escape_what_they_show(command, text) -> Non
         assert "\u202e" not in page + repr(shown)
         assert len(repr(shown)) < 300
     assert neighbours == list(neighbours)
-    assert attended._repr_html_().index(">b<") < attended._repr_html_().index("[a]")
-    assert "0.750" in attended._repr_html_()
-    config = TrainConfig(model="skipgram", epochs=7)
-    assert ("epochs" in config._repr_html_(), "min_count" in config._repr_html_()) == (True, False)
     model.record["loss_by_epoch"] = [2.0, 1.5, 1.25]
     assert "points='2.0,2.0 120.0,39.3 238.0,58.0'" in model._repr_html_()
-    assert repr(model) == "EmbeddingModel('cbow', 3 words, vector_size=4, 100% trained)"
-    assert "3 sentences" in repr(index)
-    assert "spearman 0.500 [0.400, 0.600]" in repr(report)
 
 
-def test_train_shows_a_bar_on_a_terminal_and_nothing_elsewhere(text, capfd, monkeypatch) -> None:
+def test_train_shows_a_bar_on_a_terminal_and_nothing_elsewhere(text, capfd, monkeypatch):
     config = TrainConfig(epochs=2, vector_size=4, workers=1)
     train(text, config)
     assert capfd.readouterr().err == ""
@@ -340,7 +294,7 @@ def test_train_shows_a_bar_on_a_terminal_and_nothing_elsewhere(text, capfd, monk
     assert "epoch 2/2" in capfd.readouterr().err
 
 
-def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of) -> None:
+def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of):
     path = vectors_of(["paris", "rome"])
     wrong = f"{path}x"
     command("nn", wrong, "paris").says(2, f"Did you mean {path}?")
@@ -348,12 +302,12 @@ def test_a_slip_in_the_name_of_a_model_gets_the_nearest(command, vectors_of) -> 
     assert f"Did you mean {path}?" in command("nn", wrong, "paris").err
 
 
-def test_a_slip_in_the_name_of_a_text_gets_the_nearest(command, text) -> None:
+def test_a_slip_in_the_name_of_a_text_gets_the_nearest(command, text):
     assert "there is no file 'cc.txt'. Did you mean c.txt?" in command("train", "cc.txt", *SMALL).err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_names_that_are_no_utf8_are_names_like_others(command, text) -> None:
+def test_names_that_are_no_utf8_are_names_like_others(command, text):
     name, model = os.fsdecode(b"caf\xe9.txt"), os.fsdecode(b"m\xe9")
     text.rename(name)
     assert command("train", name, *SMALL, "-o", model).code == 0
@@ -362,7 +316,7 @@ def test_names_that_are_no_utf8_are_names_like_others(command, text) -> None:
     assert command("train", name, "--config", Path(model, "run.toml"), "-o", "again").code == 0
 
 
-def test_a_damaged_model_is_not_trained_further_and_named(command, text) -> None:
+def test_a_damaged_model_is_not_trained_further_and_named(command, text):
     command("train", text, *SMALL, "-o", "model")
     path = Path("model/config.json")
     record = json.loads(path.read_text())

@@ -1,19 +1,13 @@
 """``--vectors`` on commands that read a model, and ``cawv publish``."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca import KeyedVectors
 
 
 @pytest.fixture
-def model(command: Callable[..., Any], tmp_path: Path) -> Path:
+def model(command, tmp_path):
     """Train a model with n-grams that publishes both matrices."""
     text = "".join(f"alpha{i % 9} beta{i % 9} alpha{i % 9} gamma{i % 7}\n" for i in range(200))
     (tmp_path / "t.txt").write_text(text)
@@ -22,7 +16,7 @@ def model(command: Callable[..., Any], tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
-def test_commands_read_a_model_in_each_form(command: Callable[..., Any], model: Path) -> None:
+def test_commands_read_a_model_in_each_form(command, model):
     published, of_inputs = (
         command("nn", model, "alpha1", "-n", 2, "--json", *form).json["neighbours"]
         for form in ([], ["--vectors", "input"])
@@ -39,7 +33,7 @@ def test_commands_read_a_model_in_each_form(command: Callable[..., Any], model: 
     assert command("nn", model, "alpha1", "--vectors", "halves").code == 2
 
 
-def test_files_of_fasttext_hold_input_rows(command: Callable[..., Any], model: Path) -> None:
+def test_files_of_fasttext_hold_input_rows(command, model):
     done = command("export", model, "-o", "m.bin", "-f", "fasttext")
     assert "input rows" in done.err
     vectors = KeyedVectors.load(model, vectors="input")
@@ -48,7 +42,7 @@ def test_files_of_fasttext_hold_input_rows(command: Callable[..., Any], model: P
     command("export", model, "-o", "n.bin", "-f", "fasttext", "--vectors", "both").says(1, "--vectors input")
 
 
-def test_publish(command: Callable[..., Any], model: Path) -> None:
+def test_publish(command, model):
     done = command("publish", model, "--vectors", "output")
     assert done.out.strip() == str(model)
     assert "output rows less their mean" in done.err

@@ -1,19 +1,16 @@
 """No command writes or prints secrets of a source: user, password, signature, token."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from guarded_text import PASSWORD, TOKEN, check_no_secret, guarded_text
 
-from wordvec_ca import TrainConfig, train
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, TrainConfig, train
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.runs import RunRequest, run_request
 
@@ -22,7 +19,7 @@ pytest.importorskip("fsspec")
 
 
 @pytest.fixture
-def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def url(monkeypatch):
     monkeypatch.setattr("wordvec_ca.text.remote.FIRST_PATIENCE", 0.2)
     monkeypatch.setattr("wordvec_ca.text.remote.PATIENCE", 0.2)
     with guarded_text() as url:
@@ -41,23 +38,12 @@ def recorded(command: Any) -> tuple[Callable[..., None], list[str]]:
     return run, said
 
 
-def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: Path) -> None:
+def test_no_command_writes_or_prints_a_secret(command, url, tmp_path):
     run, said = recorded(command)
     small = ("--min-count", 1, "--size", 8, "--epochs", 1, "--workers", 1)
     run("train", url, *small, "-o", "m", "--valid", url, "--keep-cache", "--model", "cbow-attn")
-    run(
-        "train",
-        url,
-        *small,
-        "-o",
-        "m",
-        "--overwrite",
-        "--keep-cache",
-        "--model",
-        "cbow-attn",
-        "--resamples",
-        2,
-    )
+    more = ("--overwrite", "--keep-cache", "--model", "cbow-attn", "--resamples", 2)
+    run("train", url, *small, "-o", "m", *more)
     run("train", url, *small, "--no-cache", "--log-json", "log.jsonl")  # the model is named after the text
     run("train", url, *small, "--dry-run")
     assert Path("t.txt.cbow").is_dir() or Path("t.cbow").is_dir()
@@ -70,14 +56,7 @@ def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: 
     run("nn", "m", "cat")
     run("report", "m", "-o", "r.html")
     run("explore", "m", "-o", "x.html", "--method", "pca")  # compiling t-SNE takes 16 s; the page is the same
-    for form in (
-        "safetensors",
-        "word2vec",
-        "huggingface",
-        "model2vec",
-        "sentence-transformers",
-        "projector",
-    ):
+    for form in ("safetensors", "word2vec", "huggingface", "model2vec", "sentence-transformers", "projector"):
         run("export", "m", "--format", form, "-o", f"out.{form}")
     run("info", "out.safetensors", "--all")
     for bad in (url.replace("t.txt", "missing"), url.replace("127.0.0.1", "no-such-host.invalid")):
@@ -92,9 +71,7 @@ def test_no_command_writes_or_prints_a_secret(command: Any, url: str, tmp_path: 
     check_no_secret(tmp_path, *said)
 
 
-def test_commands_that_read_a_text_or_a_model_show_no_secret(
-    command: Any, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_that_read_a_text_or_a_model_show_no_secret(command, url, tmp_path, monkeypatch):
     """Search, change, eval, compare, axis, association, align, index, attention and check."""
     monkeypatch.setenv("CAWV_DATA", "")
     run, said = recorded(command)
@@ -120,7 +97,7 @@ def test_commands_that_read_a_text_or_a_model_show_no_secret(
     run("align", "m", "m2", "-o", "a.safetensors")
     run("info", "a.safetensors", "--all")
     run("index", "m", "--json")
-    run("nn", "m", "cat", "--approximate")
+    run("nn", "m", "cat", "--index", "m.cawv-neighbours")
     picture = ("--plot", "a.png") if importlib.util.find_spec("matplotlib") else ()
     run("attention", "m", "the cat sat on the mat", "--target", "cat", "--json", *picture)
     run("axis", "m", "cat:mat", "the:sat", "--words", "w1,w2", "--json")
@@ -141,7 +118,7 @@ def test_commands_that_read_a_text_or_a_model_show_no_secret(
     check_no_secret(tmp_path, *said)
 
 
-def test_from_python(url: str, tmp_path: Path) -> None:
+def test_from_python(url, tmp_path):
     import traceback
 
     config = TrainConfig(min_count=1, vector_size=8, epochs=1, workers=1)
@@ -161,10 +138,10 @@ def test_from_python(url: str, tmp_path: Path) -> None:
     check_no_secret(tmp_path, "".join(traceback.format_exception(error.value)))
 
 
-def test_an_unfinished_run_alone_keeps_the_whole_name(url: str, tmp_path: Path) -> None:
+def test_an_unfinished_run_alone_keeps_the_whole_name(url, tmp_path):
     from wordvec_ca import resume
 
-    def fail(progress: Any) -> None:
+    def fail(progress):
         if list((tmp_path / "m.run").glob("*.checkpoint")):
             raise RuntimeError("enough")
 

@@ -1,40 +1,22 @@
 """The commands reembed, embed and search, from text files to files that NumPy and gensim open."""
 
-import io
 import json
 from itertools import combinations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from wordvec_ca.cli import main
-from wordvec_ca.models import TrainConfig
-from wordvec_ca.runs import train
-from wordvec_ca.sentences.ca_sem import Reembedding, reembed
-from wordvec_ca.sentences.counts import WordCounts
-from wordvec_ca.sentences.reembedded_model import save_reembedded
-from wordvec_ca.sentences.text_lines import TextLines
-from wordvec_ca.sentences.vectorizer import SentenceVectorizer
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+from wordvec_ca import KeyedVectors, SentenceVectorizer, TrainConfig, reembed, train
+from wordvec_ca.sentences import TextLines, WordCounts, save_reembedded
+from wordvec_ca.sentences.ca_sem import Reembedding
 
 WORDS = ["the", "cat", "sat", "dog", "mat", "ran", "big"]
 
 
 @pytest.fixture
-def cawv(capsys, monkeypatch):
-    """Run a command in this process, check its exit code, and return what it printed."""
-
-    def run(*arguments, code=0, stdin=None):
-        if stdin is not None:
-            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        assert (stop.value.code or 0) == code, printed.err
-        return SimpleNamespace(out=printed.out, err=printed.err)
-
-    return run
+def cawv(command):
+    """Return a function that runs a command and checks its exit code."""
+    return lambda *arguments, code=0, stdin=None: command(*arguments, stdin=stdin).says(code)
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """A Ray cluster of some nodes on this machine, and an S3 server beside it."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ from faulty_s3 import FaultyS3
 
 
 @pytest.fixture(scope="session")
-def faulty_s3() -> Iterator[FaultyS3]:
+def faulty_s3():
     """An S3 server for tests and nodes alike, with a bucket named ``bucket``."""
     pytest.importorskip("moto")
     pytest.importorskip("s3fs")
@@ -25,7 +22,7 @@ def faulty_s3() -> Iterator[FaultyS3]:
 
 
 @pytest.fixture(scope="session")
-def s3(request: pytest.FixtureRequest) -> str | None:
+def s3(request):
     """The URL of the bucket; None without moto and s3fs."""
     if not all(importlib.util.find_spec(name) for name in ("moto", "s3fs")):
         return None
@@ -70,7 +67,7 @@ class Machines:
 
 
 @pytest.fixture(scope="session")
-def machines(s3: str | None) -> Iterator[Machines]:
+def machines(s3):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wordvec-ca[cluster]'")
     from ray.cluster_utils import Cluster
 
@@ -97,7 +94,7 @@ def machines(s3: str | None) -> Iterator[Machines]:
 
 
 @pytest.fixture(scope="session")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def text(tmp_path_factory):
     """Nine files of lines, in which certain words occur together."""
     rng = np.random.default_rng(1)
     folder = tmp_path_factory.mktemp("text")

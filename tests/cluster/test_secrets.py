@@ -1,11 +1,7 @@
 """On a cluster too, no file and no message shows the secrets of the text's address."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from guarded_text import check_no_secret, guarded_text
@@ -14,7 +10,7 @@ pytest.importorskip("aiohttp")
 pytestmark = pytest.mark.slow
 
 
-def test_a_run_on_a_cluster_and_a_failed_one_show_no_secret(machines: Any, tmp_path: Path) -> None:
+def test_a_run_on_a_cluster_and_a_failed_one_show_no_secret(machines, tmp_path):
     machines.have(1)
     with guarded_text() as url:
         options = ["--cluster", machines.cluster.address, "--nodes", "1", "--workers", "1", "-d", "8"]

@@ -1,29 +1,25 @@
 """Storage that refuses, throttles, cuts off or hangs: the run continues, and reports it."""
 
-from __future__ import annotations
-
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from faulty_s3 import FaultyS3
 
+from wordvec_ca import DataError
 from wordvec_ca.cluster import checkpointing
 from wordvec_ca.cluster.checkpointing import Checkpointing
 from wordvec_ca.cluster.lock import LockLost
-from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage
 from wordvec_ca.text import TextFiles
-from wordvec_ca.training.checkpoint_interval import Interval
+from wordvec_ca.training.checkpoint import Interval
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["refuse", "throttle", "cut"])
 @pytest.mark.filterwarnings("ignore:.* does not answer")
-def test_storage_and_text_are_there_again_after_a_while(faulty_s3: FaultyS3, fault: str) -> None:
+def test_storage_and_text_are_there_again_after_a_while(faulty_s3, fault):
     storage = Storage(f"s3://bucket/{fault}", 60)
     content = np.random.default_rng(1).bytes(300_000)
     faulty_s3.fail(fault, 3)
@@ -41,7 +37,7 @@ def test_storage_and_text_are_there_again_after_a_while(faulty_s3: FaultyS3, fau
 
 
 @pytest.mark.slow
-def test_without_patience_it_is_an_error_at_once(faulty_s3: FaultyS3) -> None:
+def test_without_patience_it_is_an_error_at_once(faulty_s3):
     faulty_s3.fail("refuse", 60)
     with pytest.raises(DataError, match="cannot read 's3://bucket/b/a'"):
         Storage("s3://bucket/b").read("a")
@@ -49,23 +45,23 @@ def test_without_patience_it_is_an_error_at_once(faulty_s3: FaultyS3) -> None:
 
 
 @pytest.fixture
-def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def made_up(tmp_path, monkeypatch):
     """Return checkpointing with one simulated node, whose writing hangs or fails if it is told to."""
     found: Any = SimpleNamespace(does="hangs", told=[], position=5, dropped=0)
     storage = Storage(tmp_path)
 
-    def call(*args: Any, **options: Any) -> str:
+    def call(*args, **options):
         if found.does == "writes":
             storage.write("000001.checkpoint", b"")
-        return str(found.does)
+        return [str(found.does)]
 
-    def get(ref: str) -> None:
+    def get(ref):
         if ref == "fails":
             raise DataError("cannot write")
         if ref == "loses":
             raise LockLost("another driver")
 
-    def drop(refs: Any) -> None:
+    def drop(refs):
         found.dropped += 1
         found.does = "fails"
 
@@ -80,13 +76,13 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     state = SimpleNamespace(as_record=dict)
     node = SimpleNamespace(key="n")
     rounds: Any = SimpleNamespace(
-        state=state, common=None, text=None, copies={"n": []}, nodes=lambda: [node], position=0
+        state=state, common=None, text=None, copy_for=lambda node: [], nodes=lambda: [node], position=0
     )
     found.rounds, found.storage = rounds, storage
     monkeypatch.setattr(checkpointing, "SETTLED", 0.05)
     monkeypatch.setattr(checkpointing, "FIRST_PAUSE", 0.02)
     lock: Any = SimpleNamespace(token="t")
-    found.these = Checkpointing(engine, rounds, storage, lock, Interval(tokens=10), 0.4, lambda: None)
+    found.these = Checkpointing(engine, rounds, storage, lock, Interval(tokens=10), 0.4)
     return found
 
 
@@ -96,7 +92,7 @@ def one_round(found: Any, position: int) -> None:
     found.these.settle()
 
 
-def test_training_goes_on_without_storage_and_checkpoints_come_again(made_up: Any) -> None:
+def test_training_goes_on_without_storage_and_checkpoints_come_again(made_up):
     made_up.does = "fails"
     one_round(made_up, 5)
     assert made_up.told == [], "none is due"
@@ -111,10 +107,10 @@ def test_training_goes_on_without_storage_and_checkpoints_come_again(made_up: An
     assert made_up.storage.names() == ["000001.checkpoint"]
 
 
-def test_a_run_ends_when_storage_has_been_away_for_its_patience(made_up: Any) -> None:
+def test_a_run_ends_when_storage_has_been_away_for_its_patience(made_up):
     made_up.does = "fails"
 
-    def rounds_without_end() -> None:
+    def rounds_without_end():
         for position in range(20, 10_000):
             one_round(made_up, position)
             time.sleep(0.02)
@@ -123,7 +119,7 @@ def test_a_run_ends_when_storage_has_been_away_for_its_patience(made_up: Any) ->
         rounds_without_end()
 
 
-def test_a_driver_that_has_lost_the_run_ends(made_up: Any) -> None:
+def test_a_driver_that_has_lost_the_run_ends(made_up):
     made_up.does = "loses"
     with pytest.raises(LockLost):
         one_round(made_up, 20)

@@ -1,7 +1,5 @@
 """The parts of a run on a cluster, without a cluster: shards, tasks, merges, checkpoints, the lock, costs."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import json
@@ -19,31 +17,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca._version import __version__
+from wordvec_ca import DataError, EmbeddingModel, OutputExistsError, TrainConfig, Vocab, __version__, resume
 from wordvec_ca.cluster import (
     ClusterOptions,
     check_cluster_address,
     cost,
     driver,
+    is_cluster_run,
     lock,
     resume_on_cluster,
     tasks,
     train_on_cluster,
 )
-from wordvec_ca.cluster.engine import Engine, Requirements
+from wordvec_ca.cluster.engine import Engine
 from wordvec_ca.cluster.lock import Lock, LockLost, check_lock
 from wordvec_ca.cluster.preparation import ReplicaText
-from wordvec_ca.cluster.request import ClusterRequest, is_cluster_run, parse_patience
+from wordvec_ca.cluster.request import ClusterRequest, parse_patience
 from wordvec_ca.cluster.rounds import plan_of_replicas, slices_of
 from wordvec_ca.cluster.run_state import RunState
 from wordvec_ca.cluster.shards import Shard, assigned, shards_of, stripes
 from wordvec_ca.cluster.tasks import GROUPS, Common, Part
 from wordvec_ca.cluster.words import Words
-from wordvec_ca.corpus import Vocab, count_corpus, least_count
-from wordvec_ca.errors import DataError, OutputExistsError
+from wordvec_ca.corpus import CorpusStats, count_corpus, least_count
 from wordvec_ca.files import Storage
-from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
-from wordvec_ca.runs import resume
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training import MergePlan, end_of_line
 from wordvec_ca.training.checkpoint import Checkpoints, write_checkpoint
 from wordvec_ca.training.merge_plan import quality_warning
@@ -65,7 +62,7 @@ def counted(files: list[str], shards: Sequence[Shard]) -> tuple[Words, Any]:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_tasks_count_encode_train_and_merge(text: Path, tmp_path: Path, n: int) -> None:
+def test_tasks_count_encode_train_and_merge(text, tmp_path, n):
     files = sorted(map(str, text.glob("*.txt")))[: 3 if n < 3 else 9]
     shards = shards_of(files, n, 1)
     words, of_words = counted(files, shards)
@@ -73,7 +70,7 @@ def test_tasks_count_encode_train_and_merge(text: Path, tmp_path: Path, n: int) 
     expected, _ = count_corpus(files, CONFIG.text_options())
     assert vocab == expected
     assert (vocab.raw_tokens, vocab.raw_types) == (expected.raw_tokens, expected.raw_types)
-    owners = assigned(shards, [0] * n, [1] * n)
+    owners = assigned(shards, n)
     encoded = [list(tasks.encode(common(words, 1), of_words, shard, 2)) for shard in shards]
     assert sum(of_shard[0].stats.kept_tokens for of_shard in encoded) == vocab.total_count
     texts = [
@@ -86,7 +83,7 @@ def test_tasks_count_encode_train_and_merge(text: Path, tmp_path: Path, n: int) 
     total, every = sum(each.tokens for each in texts), 5
     plan = dataclasses.replace(MergePlan.of(CONFIG, total, n), rate=1.0)
 
-    def trained(slices: int, run: str) -> tuple[dict[str, Any], float]:
+    def trained(slices, run):
         of_run, read = common(words, slices, run), 0.0
         _, *copy = tasks.initial(of_run, of_words)
         _, *touched = tasks.touches(of_run, of_words, total)
@@ -98,7 +95,7 @@ def test_tasks_count_encode_train_and_merge(text: Path, tmp_path: Path, n: int) 
                 ranges, blocks = texts[i].ranges(begin, end)
                 part = Part(i, epoch, total * (epoch - 1) + total * number // every, plan.rate, ranges)
                 found, *delta = tasks.train(of_run, of_words, total, part, n == 1, *copy, *blocks)
-                read += found.tallies.get("words", 0)  # one of two has no text: a file is one stripe
+                read += found.get("words", 0)  # one of two has no text: a file is one stripe
                 # what a task yields is copied by Ray before the next one runs
                 deltas.append((i, [{k: v.copy() for k, v in d.items()} for d in delta] if n == 1 else delta))
             in_order = [delta for _, delta in sorted(deltas, key=lambda each: each[0])]
@@ -107,15 +104,10 @@ def test_tasks_count_encode_train_and_merge(text: Path, tmp_path: Path, n: int) 
             else:
                 new = []
                 for j in range(slices):
-                    sizes, _ = (
-                        reduced := list(
-                            tasks.reduce(
-                                of_run, plan, total / every / n, 0.1, touched[j], *[d[j] for d in in_order]
-                            )
-                        )
-                    )[0]
-                    assert sizes[-1] == sum(delta.nbytes for delta in reduced[1])
-                    new.append(reduced[1])
+                    given = touched[j], *[d[j] for d in in_order]
+                    sizes, reduced = tasks.reduce(of_run, plan, total / every / n, 0.1, *given)
+                    assert sizes[-1] == sum(delta.nbytes for delta in reduced)
+                    new.append(reduced)
                 copy = list(tasks.apply(of_run, *new, *copy))[1:]
         return {name: np.concatenate([s[name] for s in copy]) for name in copy[0]}, read
 
@@ -139,7 +131,7 @@ def test_tasks_count_encode_train_and_merge(text: Path, tmp_path: Path, n: int) 
     assert np.array_equal(EmbeddingModel.load(tmp_path / "model").inputs, first["inputs"])
 
 
-def test_ranges_of_a_replica_are_its_text_once() -> None:
+def test_ranges_of_a_replica_are_its_text_once():
     tokens = [np.arange(i, i + n) for i, n in ((0, 10), (10, 0), (10, 7), (17, 30))]
     text = ReplicaText(tokens, [len(block) for block in tokens])
     found = []
@@ -150,7 +142,7 @@ def test_ranges_of_a_replica_are_its_text_once() -> None:
     assert found == list(range(47))
 
 
-def test_stripes_are_the_text_whatever_its_pieces() -> None:
+def test_stripes_are_the_text_whatever_its_pieces():
     lines = b"".join(b"line %d has words\n" % i for i in range(5000))
     for cut in (1000, 77_777):
         pieces = [lines[i : i + cut] for i in range(0, len(lines), cut)]
@@ -163,7 +155,7 @@ def test_stripes_are_the_text_whatever_its_pieces() -> None:
     assert parts == first
 
 
-def test_segments_end_with_lines() -> None:
+def test_segments_end_with_lines():
     tokens = np.array([1, 2, -1, 3, -1, *range(3000), -1], np.int32)
     assert [end_of_line(tokens, stop) for stop in (0, 1, 3, 4, 6, len(tokens))] == [0, 3, 3, 5, 3006, 3006]
 
@@ -176,7 +168,7 @@ def checkpoints_of_versions(folder: Path, versions: Sequence[int]) -> Checkpoint
     return checkpoints
 
 
-def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_passed_over(tmp_path):
     checkpoints = checkpoints_of_versions(tmp_path, (1, 2))
     path = tmp_path / "000002.checkpoint"
     path.write_bytes(path.read_bytes()[:-200])
@@ -194,11 +186,11 @@ def request_of(tmp_path: Path) -> ClusterRequest:
         config=CONFIG, files=("a", "b"), valid=(), shards=(Shard(0, ("a", "b"), 3),),
         output=str(tmp_path / "m"), storage=str(tmp_path / "shared"), cluster="local", nodes=2,
         overwrite=False, cache_dir=None, checkpoint_every="10m",
-        merging={"rate": 2.0}, patience=60,
+        patience=60,
     )  # fmt: skip
 
 
-def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path: Path) -> None:
+def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path):
     request = request_of(tmp_path)
     request.write()
     for place in (tmp_path / "m", tmp_path / "m.run", tmp_path / "shared"):
@@ -215,7 +207,7 @@ def test_a_request_is_found_again_beside_the_output_and_in_the_storage(tmp_path:
         ClusterRequest.read(tmp_path / "m")
 
 
-def test_checkpoints_of_versions_that_merge_differently_are_refused(tmp_path: Path) -> None:
+def test_checkpoints_of_versions_that_merge_differently_are_refused(tmp_path):
     checkpoints = Checkpoints(Storage(tmp_path))
     for number, state in enumerate(({"round": 2}, {"format": 3}, {"round": 2, "format": 5})):
         write_checkpoint(checkpoints.storage, f"{number:06}.checkpoint", state, {}, Vocab([], []))
@@ -225,7 +217,7 @@ def test_checkpoints_of_versions_that_merge_differently_are_refused(tmp_path: Pa
             checkpoints.record(name)
 
 
-def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text: Path, tmp_path: Path) -> None:
+def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text, tmp_path):
     beside = tmp_path / "model.run"
     write_checkpoint(Storage(beside), "000001.checkpoint", {}, {}, Vocab([], []))
     options = ClusterOptions(checkpoint_dir=str(tmp_path / "other"))
@@ -237,7 +229,7 @@ def test_a_run_with_checkpoints_elsewhere_spares_those_beside_its_output(text: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_resumed_run_does_not_replace_the_model_of_another(tmp_path: Path) -> None:
+def test_a_resumed_run_does_not_replace_the_model_of_another(tmp_path):
     request_of(tmp_path).write()
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "config.json").write_text('{"run": "another"}')
@@ -247,7 +239,7 @@ def test_a_resumed_run_does_not_replace_the_model_of_another(tmp_path: Path) -> 
         ClusterOptions(nodes=0)
 
 
-def test_a_finished_run_tells_what_the_command_says_of_a_model(tmp_path: Path) -> None:
+def test_a_finished_run_tells_what_the_command_says_of_a_model(tmp_path):
     """``cawv train`` asks a run on a cluster for the same as a model in memory."""
     model = EmbeddingModel(CONFIG, Vocab(["a", "b"], [2, 1]))
     model.initialise()
@@ -256,7 +248,7 @@ def test_a_finished_run_tells_what_the_command_says_of_a_model(tmp_path: Path) -
     assert (finished.config, finished.vocab, finished.documents) == (model.config, model.vocab, None)
 
 
-def test_clearing_leaves_nothing(tmp_path: Path) -> None:
+def test_clearing_leaves_nothing(tmp_path):
     request = request_of(tmp_path)
     request.write()
     Storage(request.storage).write("counted.json", b"{}")
@@ -264,13 +256,15 @@ def test_clearing_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_long_runs_and_fast_networks_scale_better() -> None:
-    def efficiency(words: float, network: float) -> float:
+def test_long_runs_and_fast_networks_scale_better():
+    def efficiency(words, network):
         found = cost.costs(
-            ResolvedConfig.of(TrainConfig(vector_size=300, workers=1, epochs=1)), n_words=1_000_000,
-            raw_words=int(words), words=int(words), lines=0, words_per_second=48e6,
-            reading_words_per_second=160e6, network=network, merge_seconds=0.5, numbers=[1, 2, 4, 8],
-        )  # fmt: skip
+            ResolvedConfig.of(TrainConfig(vector_size=300, workers=1, epochs=1)),
+            cost.Speed(training=48e6, reading=160e6, network=network, merging=0.5),
+            CorpusStats(raw_tokens=int(words), kept_tokens=int(words)),
+            1_000_000,
+            [1, 2, 4, 8],
+        )
         assert found[0].efficiency == 1
         assert found[0].sent == 0
         assert found[1].sent == pytest.approx(
@@ -282,22 +276,21 @@ def test_long_runs_and_fast_networks_scale_better() -> None:
         return found[-1].efficiency
 
     assert efficiency(1e11, 1.25e8) < efficiency(1e11, 1.25e9) < efficiency(5e11, 1.25e9) < 1
-    short = cost.costs(
-        CONFIG, n_words=50_000, raw_words=10**8, words=10**8, lines=0, words_per_second=5e6,
-        reading_words_per_second=2e7, network=1e9, merge_seconds=0.1, numbers=[1, 2, 4],
-    )  # fmt: skip
+    speed = cost.Speed(training=5e6, reading=2e7, network=1e9, merging=0.1)
+    short = cost.costs(CONFIG, speed, CorpusStats(raw_tokens=10**8, kept_tokens=10**8), 50_000, [1, 2, 4])
     assert cost.advice(short)[0] == 1
-    parameters = short[0].memory - cost.OVERHEAD  # twice
-    assert short[1].memory - cost.OVERHEAD == pytest.approx(2.5 / 2 * parameters)
+    fixed = cost.OVERHEAD + 50_000 * cost.WORD_BYTES
+    parameters = short[0].memory - fixed  # twice
+    assert short[1].memory - fixed == pytest.approx(cost.COPIES / 2 * parameters)
 
 
 @pytest.mark.parametrize("address", ["local", "auto", "10.0.0.1:6379", "head:6379", "[::1]:6379"])
-def test_addresses_that_are_right(address: str) -> None:
+def test_addresses_that_are_right(address):
     check_cluster_address(address)
 
 
 @pytest.mark.parametrize("address", ["", "remote", "10.0.0.1", "ray://head:10001", "a b:1"])
-def test_addresses_that_are_wrong(address: str) -> None:
+def test_addresses_that_are_wrong(address):
     with pytest.raises(ValueError, match="must be local"):
         check_cluster_address(address)
 
@@ -307,7 +300,7 @@ def another_lock(storage: Storage, **fields: Any) -> None:
     storage.write("lock.json", json.dumps(record).encode())
 
 
-def test_a_run_has_one_driver(tmp_path: Path) -> None:
+def test_a_run_has_one_driver(tmp_path):
     storage = Storage(str(tmp_path / "run"))
     for resumes in (False, True):
         with Lock(storage, takes_over=resumes) as held:
@@ -331,7 +324,7 @@ def test_a_run_has_one_driver(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "lock.json").read_text())["host"] == "node7"
 
 
-def test_the_lock_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> None:
+def test_the_lock_of_a_dead_process_is_taken_over_at_once(tmp_path):
     storage = Storage(str(tmp_path / "run"))
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
@@ -354,8 +347,8 @@ def fake_engine(nodes: Any, wait: Any, get: Any, **more: Any) -> tuple[Engine, l
         **more,
     )
     told: list[str] = []
-    engine = Engine(ray, CONFIG, Requirements(), told.append, patience=0.2)
-    engine.call = lambda function, *args, node, **options: node  # type: ignore[method-assign]
+    engine = Engine(ray, CONFIG, (), told.append, patience=0.2)
+    engine.call = lambda function, *args, node, **options: [node]  # type: ignore[method-assign]
     return engine, told
 
 
@@ -366,7 +359,7 @@ def nodes_of(*names: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_nodes_join_are_left_out_and_are_lost() -> None:
+def test_nodes_join_are_left_out_and_are_lost():
     there = nodes_of("here", "odd", "b")
     answers = {"here": (None, "avx2"), "odd": ("it has version 0.0.1", None), "b": (None, "avx512")}
     engine, told = fake_engine(lambda: there, lambda refs: (refs, []), answers.__getitem__)
@@ -377,15 +370,49 @@ def test_nodes_join_are_left_out_and_are_lost() -> None:
     ]
     there[2]["Alive"] = False
     assert [node.key for node in engine.nodes()] == ["here"]
-    assert engine.lost == ["node 2 (10.0.0.2): it is gone"]
+    assert engine.left_out["b"] == "node 2 (10.0.0.2): it is gone"
     there[0]["Alive"] = False
     with pytest.raises(DataError, match="Ray has died on this machine"):
         engine.nodes()
 
 
-def test_only_faults_of_ray_are_repeated() -> None:
-    def failing(cause: Any) -> Any:
-        def get(ref: Any) -> None:
+def test_a_job_that_hangs_or_is_lost_is_run_at_another_node():
+    """Also a job of counting or encoding, which Ray would wait for without end."""
+    cancelled = list[str]()
+    engine, told = fake_engine(
+        lambda: nodes_of("here", "b", "c"),
+        lambda refs: ([ref for ref in refs if not ref.startswith("hangs")], []),
+        lambda ref: lost(ref) if ref == "lost at b" else (None, "avx2"),
+        cancel=lambda ref, **options: cancelled.append(ref),
+    )
+
+    def lost(ref):
+        raise engine.ray.exceptions.RayError("its node has died")
+
+    def start(job, nodes):
+        at = {node.key: node for node in nodes}
+        if job in ("hangs", "lost") and "b" in at and job not in tried:
+            tried.add(job)
+            return at["b"], [f"{job} at b"]
+        return at["here"], [f"{job[0]} at here"]
+
+    tried = set[str]()
+    engine.assemble(3)
+    found = engine.run(["hangs", "lost", "a", "z"], start, sizes=[1, 2, 3, 4])
+    assert {job: node.key for job, (node, *_) in found.items()} == dict.fromkeys(found, "here")
+    assert sorted(found) == ["a", "hangs", "lost", "z"]
+    assert cancelled == ["hangs at b"]
+    assert [node.key for node in engine.nodes()] == ["here", "c"]
+    assert "is lost: it has not answered for" in told[-1]
+    tried.clear()
+    assert sorted(engine.run(["lost", "a"], lambda job, nodes: (nodes[0], [f"{job} at b"]), again=False)) == [
+        "a"
+    ]
+
+
+def test_only_faults_of_ray_are_repeated():
+    def failing(cause):
+        def get(ref):
             error = engine.ray.exceptions.RayTaskError("a trace of many lines")
             error.cause = cause
             raise error
@@ -406,7 +433,7 @@ def test_only_faults_of_ray_are_repeated() -> None:
             engine.get("ref")
 
 
-def test_without_a_node_the_reasons_are_told() -> None:
+def test_without_a_node_the_reasons_are_told():
     engine, _ = fake_engine(
         lambda: nodes_of("here"), lambda refs: (refs, []), lambda ref: ("it cannot read 'x'", None)
     )
@@ -414,7 +441,7 @@ def test_without_a_node_the_reasons_are_told() -> None:
         engine.assemble(2)
 
 
-def test_what_a_node_lacks_is_told(tmp_path: Path) -> None:
+def test_what_a_node_lacks_is_told(tmp_path):
     folder = str(tmp_path / "run")
     assert tasks.examine(__version__, CONFIG, (), None, str(tmp_path))[0] is None
     for wrong, reason in (
@@ -427,37 +454,41 @@ def test_what_a_node_lacks_is_told(tmp_path: Path) -> None:
         assert reason in str(tasks.examine(**{**given, **wrong})[0])  # type: ignore[arg-type]
 
 
-def test_a_node_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_without_memory_says_so(monkeypatch):
     monkeypatch.setattr(tasks, "free_memory", lambda: 1000)
     with pytest.raises(DataError, match=r"4 words, .*1.0 kB"):
         next(tasks.initial(common(Words(4, 9, 4), 1), None))  # type: ignore[arg-type]
 
 
-def test_a_call_of_ray_that_never_returns_ends_the_run_and_its_processes(tmp_path: Path) -> None:
+def test_a_call_of_ray_that_never_returns_ends_the_run_and_its_processes(tmp_path):
     """Here it waits for a mutex that nobody gives back, in compiled code, as Ray does for the GCS."""
     program = """
 import ctypes, subprocess, sys
 from types import SimpleNamespace
-from wordvec_ca.cluster import engine, watcher
+from wordvec_ca.cluster import connection, engine
 engine.ANSWER = 0.5
 libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env={"NODES": "1"})
+log = open(sys.argv[1] + "/raylet.log", "w")
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdout=log)
+log.close()
 def nodes():
     libc.pthread_mutex_lock(mutex); libc.pthread_mutex_lock(mutex)
 context = SimpleNamespace(get_node_id=lambda: "here")
 ray = SimpleNamespace(nodes=nodes, get_runtime_context=lambda: context)
-with watcher.watched("nothing was done") as watch:
-    watch.kill("NODES=1")
+with connection.watched("nothing was done") as tell:
+    tell("folder", sys.argv[1] + "/")
     print(child.pid, flush=True)
-    these = engine.Engine(ray, None, None, print)
-    watch.message("resume \\\\n 100%s")
+    these = engine.Engine(ray, None, (), print)
+    tell("message", "resume \\\\n 100%s")
     these.nodes()
 """
     if not sys.platform.startswith("linux"):
         pytest.skip("locks a mutex of glibc")
+    logs = tmp_path / "logs"  # a folder in which this process has no open file
+    logs.mkdir()
     with open(tmp_path / "said", "w+") as said:
         done = subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=said, text=True
+            [sys.executable, "-c", program, str(logs)], stdout=subprocess.PIPE, stderr=said, text=True
         )
         pid = int(done.stdout.readline())  # type: ignore[union-attr]
         assert done.wait(60) == 1
@@ -471,25 +502,25 @@ with watcher.watched("nothing was done") as watch:
         assert said.read() == "resume \\n 100%s\n"
 
 
-def test_a_process_that_ends_well_leaves_no_message() -> None:
-    code = "from wordvec_ca.cluster.watcher import watched\nwith watched('resume it'):\n    pass"
+def test_a_process_that_ends_well_leaves_no_message():
+    code = "from wordvec_ca.cluster.connection import watched\nwith watched('resume it'):\n    pass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_patience_is_a_time() -> None:
+def test_patience_is_a_time():
     assert [parse_patience(text) for text in ("90s", "30m", "never")] == [90.0, 1800.0, 0.0]
     for wrong in ("soon", "5M"):
         with pytest.raises(ValueError, match="storage_patience is"):
             parse_patience(wrong)
 
 
-def test_large_parameters_are_replaced_in_parts() -> None:
+def test_large_parameters_are_replaced_in_parts():
     assert [slices_of(CONFIG, 1_000, replicas) for replicas in (1, 2, 3, 16)] == [1, 2, 3, 16]
     assert [slices_of(CONFIG, 10**6, replicas) for replicas in (1, 2, 3, 16)] == [8, 8, 9, 16]
 
 
-def test_collapsed_attention_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collapsed_attention_is_seen(monkeypatch):
     config = dataclasses.replace(CONFIG, model="cbow-attn", window=3)
     of_run = dataclasses.replace(common(Words(3, 6, 3), 1, "attention"), config=config)
     text = np.frombuffer(b"a\t3\nb\t2\nc\t1\n", np.uint8)
@@ -501,7 +532,7 @@ def test_collapsed_attention_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "attention has collapsed" in str(tasks.collapse(of_run, text, 6_000, math.nan, tokens, version))
 
 
-def test_more_nodes_than_measured_are_warned_of() -> None:
+def test_more_nodes_than_measured_are_warned_of():
     found = {"cbow": 16, "skipgram": 16, "cbow-attn": 4, "ssg": 8, "cwindow": 8}
     cases = [({"model": model}, most) for model, most in found.items()]
     for options, most in (*cases, ({"vector_size": 300}, 4), ({"subwords": True}, 1)):
@@ -513,10 +544,10 @@ def test_more_nodes_than_measured_are_warned_of() -> None:
     assert MergePlan.of(dataclasses.replace(CONFIG, hs=True), 10**8, 2).rate == 1.0
 
 
-def test_nodes_merge_less_often_where_merging_takes_long() -> None:
+def test_nodes_merge_less_often_where_merging_takes_long():
     config = ResolvedConfig.of(TrainConfig(model="skipgram", epochs=5, workers=1))
 
-    def merges(nodes: int, n_tokens: int, threads: int = 1, **options: Any) -> int:
+    def merges(nodes, n_tokens, threads=1, **options):
         given = dataclasses.replace(config, **options)
         return plan_of_replicas(given, 150_000, n_tokens, nodes, threads).merges_per_epoch * given.epochs
 

@@ -1,20 +1,18 @@
 """Documents of several lines in an encoded text: each line keeps its document, however the text is read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from contextlib import nullcontext, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from wordvec_ca import DataError
 from wordvec_ca.corpus import encode_corpus, stream_corpus
 from wordvec_ca.corpus.encode import EncodedCorpus
 from wordvec_ca.corpus.options import TextOptions
-from wordvec_ca.errors import DataError, OptionError
+from wordvec_ca.errors import OptionError
 from wordvec_ca.text import Documents
 
 
@@ -46,9 +44,7 @@ def check(encoded: EncodedCorpus, named: dict[int, int] | None = None) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"block_bytes": 300, "workers": 3}, {"tokenizer": "whitespace"}])
-def test_each_line_keeps_its_document_and_ids_are_those_of_the_plain_text(
-    tmp_path: Path, options: dict[str, Any]
-) -> None:
+def test_each_line_keeps_its_document_and_ids_are_those_of_the_plain_text(tmp_path, options):
     text = documents()
     blank = tmp_path / "blank.txt"
     blank.write_text("\n\n".join("\r\n".join(lines) for lines in text) + "\n \n")
@@ -64,7 +60,7 @@ def test_each_line_keeps_its_document_and_ids_are_those_of_the_plain_text(
         assert encoded.fingerprint.startswith(plain.fingerprint)
 
 
-def test_records_of_one_value_are_one_document_wherever_they_are(tmp_path: Path) -> None:
+def test_records_of_one_value_are_one_document_wherever_they_are(tmp_path):
     records = [
         {"meta": 1, "author": number, "text": line}
         for number, lines in enumerate(documents(20))
@@ -93,7 +89,7 @@ def test_records_of_one_value_are_one_document_wherever_they_are(tmp_path: Path)
     assert other.starts is None
 
 
-def test_all_files_of_records_give_the_same_documents(tmp_path: Path) -> None:
+def test_all_files_of_records_give_the_same_documents(tmp_path):
     records: list[dict[str, Any]] = [
         {"text": "a b\nc", "author": 1}, {"text": None, "author": 1}, {"text": "d", "author": 2},
         {"text": "e", "author": 1},
@@ -116,7 +112,7 @@ def test_all_files_of_records_give_the_same_documents(tmp_path: Path) -> None:
             list(Documents(path, "writer", field="text", encoding=encoding))
 
 
-def test_files_and_ranges_of_lines_are_documents(tmp_path: Path) -> None:
+def test_files_and_ranges_of_lines_are_documents(tmp_path):
     text = [lines for number, lines in enumerate(documents(12)) if number != 3]
     for number, lines in enumerate(text):
         (tmp_path / f"{number:02}.txt").write_text("\n".join(lines))
@@ -127,7 +123,7 @@ def test_files_and_ranges_of_lines_are_documents(tmp_path: Path) -> None:
     check(encode_corpus(tmp_path / "three", options, cache_dir=tmp_path / "c"))
 
 
-def test_what_cannot_be_documents_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_documents_is_refused(tmp_path):
     for wrong in (
         {"group_by": "lines:0"},
         {"group_by": "files:2"},
@@ -150,7 +146,7 @@ def test_what_cannot_be_documents_is_refused(tmp_path: Path) -> None:
     assert next(iter(Documents(latin, "files", encoding="latin1")))[0] == "café au lait"
 
 
-def test_a_model_of_documents_takes_no_groups_and_cells_may_be_long(tmp_path: Path) -> None:
+def test_a_model_of_documents_takes_no_groups_and_cells_may_be_long(tmp_path):
     with pytest.raises(DataError, match="takes each line"):
         encode_corpus(Documents(documents()), TextOptions(documents=True), cache_dir=tmp_path)
     table = tmp_path / "t.csv"

@@ -1,7 +1,5 @@
 """Vocabularies and models that do not match the text: how much matches is reported, with a likely cause."""
 
-from __future__ import annotations
-
 import unicodedata
 import warnings
 from pathlib import Path
@@ -10,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca.corpus import Phrases, TextOptions, Vocab, count_corpus, encode_corpus
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors, Phrases, Vocab
+from wordvec_ca.corpus import TextOptions, count_corpus, encode_corpus
 from wordvec_ca.text.normal_forms import in_normal_form
-from wordvec_ca.vectors import KeyedVectors
 
 LINES = [["the", "cat", "sat", "on", "the", "mat"]] * 30
 NFD = unicodedata.normalize("NFD", "le café fermé")
@@ -39,16 +36,14 @@ def counts(corpus: Any, **options: Any) -> dict[str, int]:
     ],
 )
 @pytest.mark.parametrize("lists", [False, True])
-def test_phrases_of_which_none_occurs(
-    tmp_path: Path, phrases: list[tuple[str, ...]], message: str, lists: bool
-) -> None:
+def test_phrases_of_which_none_occurs(tmp_path, phrases, message, lists):
     corpus = LINES if lists else text(tmp_path, *map(" ".join, LINES))
     with pytest.warns(UserWarning, match=message):
         _, stats = count_corpus(corpus, TextOptions(min_count=1, phrases=Phrases(phrases)))
     assert stats.records == {"given phrases": len(phrases), "joined phrases": 0}
 
 
-def test_phrases_that_occur_are_counted(tmp_path: Path) -> None:
+def test_phrases_that_occur_are_counted(tmp_path):
     options = TextOptions(min_count=1, phrases=Phrases([("the", "cat"), ("a", "dog")]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -64,7 +59,7 @@ def test_phrases_that_occur_are_counted(tmp_path: Path) -> None:
         (["cafe\u0301", "mat"], "16.7% of the tokens .*1 of 2 words are not in the normal form"),
     ],
 )
-def test_a_vocabulary_that_does_not_fit(tmp_path: Path, words: list[str], message: str) -> None:
+def test_a_vocabulary_that_does_not_fit(tmp_path, words, message):
     vocab = Vocab(words, np.arange(len(words), 0, -1))
     corpus = text(tmp_path, *map(" ".join, LINES))
     if message.startswith("none"):
@@ -75,7 +70,7 @@ def test_a_vocabulary_that_does_not_fit(tmp_path: Path, words: list[str], messag
             encode_corpus(corpus, TextOptions(), vocab=vocab, cache_dir=tmp_path / "c")
 
 
-def test_words_in_two_normal_forms(tmp_path: Path) -> None:
+def test_words_in_two_normal_forms(tmp_path):
     corpus = text(tmp_path, "le café fermé", NFD, NFD)
     with pytest.warns(
         UserWarning, match=r"2 words are there twice.*'café' \(1 and 2 times\); normalize='nfc'"
@@ -92,7 +87,7 @@ def test_words_in_two_normal_forms(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 100])
-def test_text_is_normalised_however_it_is_cut(cut: int) -> None:
+def test_text_is_normalised_however_it_is_cut(cut):
     given = f"{NFD}\r\n a\u0323\u0302 \u1100\u1161 e\n\u0301x".encode() + b"\xff\xfe " + NFD.encode()
     pieces = [given[i : i + cut] for i in range(0, len(given), cut)]
     found = b"".join(in_normal_form(pieces, "nfc"))
@@ -100,8 +95,8 @@ def test_text_is_normalised_however_it_is_cut(cut: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_look_ups_try_the_other_form(form: Any) -> None:
-    from wordvec_ca.sentences import SentenceVectorizer
+def test_look_ups_try_the_other_form(form):
+    from wordvec_ca import SentenceVectorizer
 
     words = [unicodedata.normalize(form, word) for word in ("café", "le", "fermé")]
     vectors = KeyedVectors(words, np.eye(3, dtype=np.float32), [3, 2, 1])
@@ -115,7 +110,7 @@ def test_look_ups_try_the_other_form(form: Any) -> None:
             assert vectorizer.fit([given]).transform([given])[0].tolist() == [0.5, 0, 0.5]
 
 
-def test_ligatures_are_counted_or_written_as_letters(tmp_path: Path) -> None:
+def test_ligatures_are_counted_or_written_as_letters(tmp_path):
     (tmp_path / "a").write_text("the ﬁrst oﬃce and the first office\n" * 3, "utf-8")
     with pytest.warns(UserWarning, match="2 words, 6 tokens, have ligatures.*normalize='nfkc'"):
         count_corpus(str(tmp_path / "a"), TextOptions(min_count=1))

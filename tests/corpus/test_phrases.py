@@ -1,7 +1,5 @@
 """Phrases: found and joined as by slow, simple implementations."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections import Counter
@@ -16,16 +14,11 @@ from hypothesis import strategies as st
 
 import wordvec_ca.corpus.collocations as collocations_module
 import wordvec_ca.text.blocks as blocks_module
-from wordvec_ca.cli import main
+from wordvec_ca import DataError, Phrases, TrainConfig, Vocab, train
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.corpus.collocations import find_phrases, save_phrases
 from wordvec_ca.corpus.encode import count_corpus, encode_corpus, stream_corpus
-from wordvec_ca.corpus.phrases import Phrases
-from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.errors import DataError
 from wordvec_ca.files import compression
-from wordvec_ca.models.config import TrainConfig
-from wordvec_ca.runs.run import train
 
 WORDS = st.sampled_from(["a", "b", "c", "a_b", "é", "."])
 LINES = st.lists(st.lists(WORDS, max_size=12), min_size=1, max_size=8)
@@ -50,14 +43,7 @@ def slow_join(line: list[str], phrases: set[tuple[str, ...]]) -> list[str]:
     workers=st.integers(1, 3),
     block_bytes=st.sampled_from([1, 7, 1 << 20]),
 )
-def test_joined_as_a_slow_reading_does(
-    tmp_path_factory: pytest.TempPathFactory,
-    lines: list[list[str]],
-    sequences: list[tuple[str, ...]],
-    min_count: int,
-    workers: int,
-    block_bytes: int,
-) -> None:
+def test_joined_as_a_slow_reading_does(tmp_path_factory, lines, sequences, min_count, workers, block_bytes):
     folder = tmp_path_factory.mktemp("corpus")
     path = folder / "text"
     path.write_text("".join(" ".join(line) + "\r\n" for line in lines))
@@ -89,7 +75,7 @@ def test_joined_as_a_slow_reading_does(
 
 
 @pytest.mark.parametrize("block_bytes", [10, 1 << 20])
-def test_a_long_line_is_joined_as_any_other(monkeypatch: pytest.MonkeyPatch, block_bytes: int) -> None:
+def test_a_long_line_is_joined_as_any_other(monkeypatch, block_bytes):
     monkeypatch.setattr(compression, "_READ_PLAIN", 100)
     text = "x\n" + "new york " * 5000 + "\nend\n"
     vocab, stats = count_corpus(
@@ -107,7 +93,7 @@ def test_a_long_line_is_joined_as_any_other(monkeypatch: pytest.MonkeyPatch, blo
 
 
 @pytest.mark.parametrize("scoring", ["word2phrase", "npmi"])
-def test_found_as_a_slow_count_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scoring: str) -> None:
+def test_found_as_a_slow_count_does(tmp_path, monkeypatch, scoring):
     # many sorted lists, merged in many pieces
     monkeypatch.setattr(collocations_module, "_PAIRS_AT_ONCE", 700)
     rng = np.random.default_rng(0)
@@ -143,7 +129,7 @@ def test_found_as_a_slow_count_does(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert Phrases.load(tmp_path / "phrases").sequences == [phrase.words for phrase in found]
 
 
-def test_longer_phrases_in_a_second_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_longer_phrases_in_a_second_round(tmp_path, command):
     rng = np.random.default_rng(1)
     filler = [f"f{i}" for i in range(400)]
     lines = []
@@ -152,24 +138,17 @@ def test_longer_phrases_in_a_second_round(tmp_path: Path, capsys: pytest.Capture
         lines.append([*rng.choice(filler, 4), *middle, *rng.choice(filler, 4)])
     (tmp_path / "corpus").write_text("".join(" ".join(line) + "\n" for line in lines))
 
-    def cawv(*arguments: object) -> tuple[object, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        return ended.value.code, capsys.readouterr().err
-
     first, second = tmp_path / "1.tsv", tmp_path / "2.tsv"
     options = ("--threshold", 20, "--workers", 1)
-    code, err = cawv("phrases", tmp_path / "corpus", "-o", first, *options)
-    assert code == 0, err
+    command("phrases", "corpus", "-o", first, *options).says(0)
     assert set(Phrases.load(first).sequences) == {("new", "york"), ("york", "city")}
     first.write_text("new york\n")
-    assert cawv("phrases", tmp_path / "corpus", "-o", second, "--phrases", first, *options)[0] == 0
+    command("phrases", "corpus", "-o", second, "--phrases", first, *options).says(0)
     assert Phrases.load(second).sequences == [("new", "york", "city"), ("new", "york")]
-    assert cawv("phrases", tmp_path / "corpus", "-o", second)[0] == 2  # it exists
-    code, err = cawv("phrases", tmp_path / "corpus", "-o", tmp_path / "3", "--threshold", 1e9)
-    assert (code, "lower --threshold" in err, (tmp_path / "3").exists()) == (1, True, False)
-    code, err = cawv("phrases", tmp_path / "corpus", "-o", tmp_path / "3", "--phrases", tmp_path / "none")
-    assert (code, "cannot read the phrases" in err) == (1, True)
+    command("phrases", "corpus", "-o", second).says(2, "exists")
+    command("phrases", "corpus", "-o", "3", "--threshold", 1e9).says(1, "lower --threshold")
+    command("phrases", "corpus", "-o", "3", "--phrases", "none").says(1, "cannot read the phrases")
+    assert not Path("3").exists()
     quick = {"vector_size": 4, "epochs": 1, "workers": 1}
     model = train(tmp_path / "corpus", TrainConfig(phrases=str(second), **quick))  # type: ignore[arg-type]
     assert "new_york_city" in model.vocab
@@ -177,7 +156,7 @@ def test_longer_phrases_in_a_second_round(tmp_path: Path, capsys: pytest.Capture
     assert model.record["corpus"]["raw_tokens"] < sum(map(len, lines))
 
 
-def test_the_cache_knows_its_phrases(tmp_path: Path) -> None:
+def test_the_cache_knows_its_phrases(tmp_path):
     (tmp_path / "corpus").write_text("new york is new\n" * 9)
     kept: dict[str, Any] = {"cache_dir": tmp_path / "cache", "keep": True}
     encode_corpus(tmp_path / "corpus", TextOptions(min_count=1), **kept).close()
@@ -200,12 +179,12 @@ def test_the_cache_knows_its_phrases(tmp_path: Path) -> None:
         (b"caf\xe9 au lait\n", "not UTF-8"),
     ],
 )
-def test_bad_phrase_files(tmp_path: Path, content: bytes, message: str) -> None:
+def test_bad_phrase_files(tmp_path, content, message):
     (tmp_path / "phrases").write_bytes(content)
     with pytest.raises(DataError, match=message):
         Phrases.load(tmp_path / "phrases")
 
 
-def test_a_corpus_for_phrases_must_be_there_twice() -> None:
+def test_a_corpus_for_phrases_must_be_there_twice():
     with pytest.raises(DataError, match="reading the text twice"):
         find_phrases("-")

@@ -1,12 +1,8 @@
 """The vocabulary: its order, pruning and its file."""
 
-from __future__ import annotations
-
-import json
 import os
 import random
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from wordvec_ca.cli import main
-from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, Vocab
 from wordvec_ca.files import read_words
 
 WORD = st.one_of(
@@ -27,7 +21,7 @@ COUNTS = st.dictionaries(WORD, st.integers(0, 10**12), min_size=1, max_size=30)
 
 
 @given(COUNTS)
-def test_order_is_count_then_bytes(counts: dict[str, int]) -> None:
+def test_order_is_count_then_bytes(counts):
     vocab = Vocab.from_counts(counts)
     assert vocab.words == sorted(counts, key=lambda w: (-counts[w], w.encode("utf-8")))
     assert vocab.counts.tolist() == [counts[w] for w in vocab.words]
@@ -38,7 +32,7 @@ def test_order_is_count_then_bytes(counts: dict[str, int]) -> None:
 @settings(deadline=None)
 @given(COUNTS)
 @example({"\ufeff": 0, "0": 0})  # not the byte order mark of the file
-def test_any_word_survives_the_file(tmp_path_factory: pytest.TempPathFactory, counts: dict[str, int]) -> None:
+def test_any_word_survives_the_file(tmp_path_factory, counts):
     path = tmp_path_factory.mktemp("vocab") / "vocab.tsv"
     vocab = Vocab.from_counts(counts)
     vocab.save(path)
@@ -54,7 +48,7 @@ def test_any_word_survives_the_file(tmp_path_factory: pytest.TempPathFactory, co
 
 
 @given(COUNTS, st.integers(0, 6), st.integers(1, 10))
-def test_max_final_vocab_raises_min_count(counts: dict[str, int], min_count: int, most: int) -> None:
+def test_max_final_vocab_raises_min_count(counts, min_count, most):
     least = min_count
     while sum(c >= least for c in counts.values()) > most:  # above the next count that occurs
         least = min(c for c in counts.values() if c >= least) + 1
@@ -69,7 +63,7 @@ def test_max_final_vocab_raises_min_count(counts: dict[str, int], min_count: int
             vocab.prune(min_count, most)
 
 
-def test_word2vec_vocabulary(tmp_path: Path) -> None:
+def test_word2vec_vocabulary(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_bytes("</s> 0\nthe 30\nNew York 7\nback\\slash 7\nno\u00a0break 9\r\n".encode())
     vocab = Vocab.load(path)
@@ -94,7 +88,7 @@ def test_word2vec_vocabulary(tmp_path: Path) -> None:
         (b"the\t3\ncaf\xe9\t2\n", "line 2: invalid UTF-8 .byte 0xe9"),
     ],
 )
-def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
+def test_bad_files(tmp_path, content, message):
     path = tmp_path / "bad.tsv"
     path.write_bytes(content)
     with pytest.raises(DataError, match=message) as caught:
@@ -102,12 +96,12 @@ def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_missing_file(tmp_path: Path) -> None:
+def test_missing_file(tmp_path):
     with pytest.raises(DataError, match=r"cannot read the vocabulary .*none: No such file"):
         Vocab.load(tmp_path / "none")
 
 
-def test_bad_values() -> None:
+def test_bad_values():
     with pytest.raises(DataError, match="'a' occurs twice"):
         Vocab(["a", "b", "a"], [3, 2, 1])
     with pytest.raises(DataError, match="count of 'b' is -2"):
@@ -124,7 +118,7 @@ def test_bad_values() -> None:
         Vocab(["a", "b"], [3, 2]).prune(5)
 
 
-def test_a_million_words_load_quickly(tmp_path: Path) -> None:
+def test_a_million_words_load_quickly(tmp_path):
     path = tmp_path / "vocab.tsv"
     words = [f"w{i}" for i in range(1_000_000)]
     vocab = Vocab(words, np.arange(1_000_000, 0, -1))
@@ -135,11 +129,7 @@ def test_a_million_words_load_quickly(tmp_path: Path) -> None:
     assert loaded == vocab
 
 
-def test_counter_is_accepted() -> None:
-    assert Vocab.from_counts(Counter("abracadabra")).words == ["a", "b", "r", "c", "d"]
-
-
-def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(DataError, match=r"cannot write .*it is a folder"):
         Vocab(["a"], [1]).save(tmp_path)
     if os.path.exists("/dev/full"):
@@ -147,31 +137,16 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
             Vocab(["a"], [1]).save("/dev/full")
 
 
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def cawv(*arguments: object) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return ended.value.code, out, err
-
-    (tmp_path / "corpus.txt").write_bytes(b"The the cat.\nthe dog \xff\n")
-    output = tmp_path / "vocab.tsv"
-    code, out, err = cawv("vocab", tmp_path / "corpus.txt", "-o", output, "--min-count", 1, "--json")
-    assert code == 0
-    assert output.read_bytes() == "the\t3\n.\t1\ncat\t1\ndog\t1\n\ufffd\t1\n".encode()
-    assert json.loads(out)["raw_tokens"] == 7
-    assert "7 tokens of 5 types" in err
-    assert "1 invalid UTF-8" in err
-    assert "corpus.txt', line 2" in err
-    assert cawv("vocab", tmp_path / "corpus.txt", "-o", output)[0] == 2  # it exists
-    assert cawv("vocab", tmp_path / "corpus.txt", "-o", output / "below")[0] == 2
-    code, _, err = cawv("vocab", tmp_path / "corpus.txt", "-o", output, "--overwrite")
-    assert code == 1
-    assert err.startswith("Error: no word is left")
-    code, _, err = cawv("vocab", tmp_path / "none", "-o", output, "--overwrite")
-    assert code == 1
-    assert err.startswith("Error: there is no file")
-    assert output.exists()
+def test_command(command):
+    Path("corpus.txt").write_bytes(b"The the cat.\nthe dog \xff\n")
+    made = command("vocab", "corpus.txt", "-o", "v.tsv", "--min-count", 1, "--json")
+    made.says(0, "7 tokens of 5 types", "1 invalid UTF-8", "corpus.txt', line 2")
+    assert Path("v.tsv").read_bytes() == "the\t3\n.\t1\ncat\t1\ndog\t1\n\ufffd\t1\n".encode()
+    assert made.json["raw_tokens"] == 7
+    command("vocab", "corpus.txt", "-o", "v.tsv").says(2, "exists")
+    command("vocab", "corpus.txt", "-o", "v.tsv/below").says(2)
+    command("vocab", "corpus.txt", "-o", "v.tsv", "--overwrite").says(1, "Error: no word is left")
+    assert Path("v.tsv").exists()
 
 
 def test_regular_lines_are_read_as_line_by_line(tmp_path):

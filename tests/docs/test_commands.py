@@ -1,7 +1,5 @@
 """What pages tell the reader to type: commands and options exist, and files are made before they are read."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator
@@ -59,7 +57,7 @@ def options() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_commands_and_options_exist(page: Path) -> None:
+def test_commands_and_options_exist(page):
     text = page.read_text(encoding="utf-8").partition("\n## Exercises\n")[0]  # exercises add options
     known = options()
     anywhere = set().union(*known.values()) | ELSEWHERE
@@ -78,7 +76,7 @@ def test_commands_and_options_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_files_are_made_by_the_page_or_exist(page: Path) -> None:
+def test_files_are_made_by_the_page_or_exist(page):
     text = page.read_text(encoding="utf-8")
     python = "\n".join(body for kind, body in FENCE.findall(text) if kind in ("python", "py"))
     made = set(re.findall(r"(?:-o|--output|--page|--plot|--save-fit|>)[ =]([\w./-]+)", text))
@@ -97,7 +95,7 @@ def test_files_are_made_by_the_page_or_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_files_of_the_repository_exist(page: Path) -> None:
+def test_files_of_the_repository_exist(page):
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     named = re.findall(
         r"`(?:python )?((?:scripts|tests|wordvec_ca|kernels|eval|docs|\.github|\.ci)/[\w./-]+)", text

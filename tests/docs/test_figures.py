@@ -8,8 +8,6 @@ the heading above its table choose the row, separated by ``;``. ``A_*`` is any n
 the first. ``A+B`` are the figures of A and then those of B; ``A~B`` is the difference A less B.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import functools
 import json
@@ -32,7 +30,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_figures_are_those_of_the_records(page: Path) -> None:
+def test_figures_are_those_of_the_records(page):
     faults = []
     for number, line in enumerate(PAGES[page].splitlines(), start=1):
         for mark in MARK.finditer(line):
@@ -109,7 +107,7 @@ def agrees(shown: str, measured: float) -> bool:
 @pytest.mark.parametrize(
     ("line", "right"), [(".628", True), (".63", True), (".629", False), ("+.628", True), ("−.628", False)]
 )
-def test_a_wrong_figure_is_found(line: str, right: bool) -> None:
+def test_a_wrong_figure_is_found(line, right):
     assert agrees(line, 0.6283) is right
 
 
@@ -117,7 +115,7 @@ EVIDENCE = (ROOT / "docs" / "evidence" / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("paragraph", [p for p in EVIDENCE if "(data/" in p], ids=lambda p: p.split('"')[1])
-def test_figures_of_a_paragraph_are_in_its_record(paragraph: str) -> None:
+def test_figures_of_a_paragraph_are_in_its_record(paragraph):
     """A paragraph of evidence has a record: its decimals are there, perhaps as per cent or in millions."""
     records = [
         (DATA / name).read_text(encoding="utf-8") for name in re.findall(r"\(data/([^)]+)\)", paragraph)

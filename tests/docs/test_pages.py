@@ -1,7 +1,5 @@
 """The pages as files: limits on their length, links, and what the record of a study must name."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -23,7 +21,7 @@ RECORDS = sorted((DOCS / "evidence" / "data").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_records_name_command_machine_and_date_and_have_rectangular_tables(path: Path) -> None:
+def test_records_name_command_machine_and_date_and_have_rectangular_tables(path):
     sections = json.loads(path.read_text("utf-8"))["sections"]
     for name in ("command", "machine", "date"):
         heads = [key for section in sections for key in section["head"]]
@@ -32,16 +30,14 @@ def test_records_name_command_machine_and_date_and_have_rectangular_tables(path:
         assert {len(row) for row in table["rows"]} == {len(table["columns"])}, table["columns"]
 
 
-def test_each_record_has_a_paragraph_that_leads_to_it() -> None:
+def test_each_record_has_a_paragraph_that_leads_to_it():
     index = (DOCS / "evidence" / "index.md").read_text("utf-8")
     found = re.findall(r'<a id="([\w-]+)"></a>.*?\(data/([\w-]+)\.json\)', index, re.S)
     assert all(anchor == record for anchor, record in found)
     assert {record for _, record in found} == {path.stem for path in RECORDS}
 
 
-def test_a_script_replaces_its_section_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_script_replaces_its_section_and_nothing_else(tmp_path, monkeypatch):
     place, script = tmp_path / "record.json", str(ROOT / "scripts" / "bench.py")
     monkeypatch.setattr(sys, "argv", [script, "--data", "/somewhere", "--repeat", "3"])
     body = "Some text.\n\n" + study.table(("a", ""), [(1, "x | y".replace("|", r"\|")), ("", 2)])
@@ -55,7 +51,7 @@ def test_a_script_replaces_its_section_and_nothing_else(
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", one["head"]["date"])
 
 
-def test_pages_are_short() -> None:
+def test_pages_are_short():
     """What people write by hand can be read in an afternoon; tables of studies are data."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
     words = {page: len(page.read_text(encoding="utf-8").split()) for page in pages}
@@ -64,7 +60,7 @@ def test_pages_are_short() -> None:
     assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= MOST_LINES_OF_THE_README
 
 
-def test_relative_links_lead_to_files_of_the_repository() -> None:
+def test_relative_links_lead_to_files_of_the_repository():
     """On GitHub too: links lead to headings that exist, and not to pages that only ``make docs`` writes."""
     pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     faults = []
@@ -94,7 +90,7 @@ def _anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("patch", EXERCISES, ids=lambda patch: patch.stem)
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_exercises_apply(patch: Path) -> None:
+def test_exercises_apply(patch):
     """A change of the code around an exercise must also renew the exercise's patch."""
     command = ["git", "apply", "--check", str(patch)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
@@ -102,7 +98,7 @@ def test_exercises_apply(patch: Path) -> None:
     assert f"docs/exercises/{patch.name}" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def test_contributing_names_every_package() -> None:
+def test_contributing_names_every_package():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:wordvec_ca/)?(\w+)`", page))
     packages = {path.parent.name for path in (ROOT / "wordvec_ca").glob("*/__init__.py")}

@@ -1,10 +1,7 @@
 """The documentation site: it builds, its links lead to pages, and a browser shows it without an error."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -20,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one process 
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """Return the folder of the site, just built; a warning of MkDocs is an error."""
     for name in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
         pytest.importorskip(name, reason="the site needs the extra docs: make docs")
@@ -53,7 +50,7 @@ class Page(HTMLParser):
             self.fetched.append(found["src"])
 
 
-def test_every_link_leads_somewhere_and_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+def test_every_link_leads_somewhere_and_nothing_is_fetched_from_elsewhere(site):
     pages = {path: Page(path) for path in site.rglob("*.html")}
     assert len(pages) > 50
     faults = []
@@ -79,7 +76,7 @@ def test_every_link_leads_somewhere_and_nothing_is_fetched_from_elsewhere(site: 
     assert not faults, "\n".join(faults)
 
 
-def test_every_command_option_and_public_name_has_its_place(site: Path) -> None:
+def test_every_command_option_and_public_name_has_its_place(site):
     import click
 
     from wordvec_ca.cli import group
@@ -105,7 +102,7 @@ def test_every_command_option_and_public_name_has_its_place(site: Path) -> None:
     assert {"wordvec_ca.vectors.KeyedVectors", "wordvec_ca.vectors.KeyedVectors.most_similar"} <= anchors
 
 
-def test_equations_are_rendered(site: Path) -> None:
+def test_equations_are_rendered(site):
     text = (site / "models.html").read_text(encoding="utf-8")
     assert text.count("<math") > 20
     assert "\\frac" not in text.replace("\\(", "")
@@ -113,7 +110,7 @@ def test_equations_are_rendered(site: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
+def browser():
     """Return a headless browser."""
     path = chromium.executable()
     if path is None:
@@ -123,7 +120,7 @@ def browser() -> Iterator[object]:
         yield made
 
 
-def test_a_browser_shows_every_page_without_complaint(site: Path, browser: chromium.Chromium) -> None:
+def test_a_browser_shows_every_page_without_complaint(site, browser):
     """Follow every link from the start page: no error, nothing fetched, nothing wider than the window."""
     start = (site / "index.html").as_uri()
     to_do, seen, faults = [start], {start}, []
@@ -154,9 +151,7 @@ def test_a_browser_shows_every_page_without_complaint(site: Path, browser: chrom
 
 
 @pytest.mark.parametrize("query", ["checkpoint", "resume"])
-def test_search_finds_the_guide_first_without_a_server(
-    site: Path, browser: chromium.Chromium, query: str
-) -> None:
+def test_search_finds_the_guide_first_without_a_server(site, browser, query):
     browser.open((site / "index.html").as_uri())
     browser.resize(1400)
     browser.evaluate("document.querySelector('input[name=query]').focus()")
@@ -167,7 +162,7 @@ def test_search_finds_the_guide_first_without_a_server(
     assert not browser.complaints
 
 
-def test_a_button_copies_commands_without_prompts_and_output(site: Path, browser: chromium.Chromium) -> None:
+def test_a_button_copies_commands_without_prompts_and_output(site, browser):
     browser.open((site / "first-vectors.html").as_uri())
     browser.resize(1400)
     browser.evaluate(

@@ -1,7 +1,5 @@
 """README and the guides show real output: every block is run, and its output compared."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path
@@ -35,7 +33,7 @@ transcripts = module("transcripts")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_page_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_does_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     follow(page, tmp_path)
 
@@ -70,7 +68,7 @@ def follow(page: Path, folder: Path) -> None:
         ("1 cat 0.8\n2 dog 0.7", "1 cat 0.6\n2 cow 0.5", "words vary"),
     ],
 )
-def test_what_agrees(shown: str, printed: str, mark: str) -> None:
+def test_what_agrees(shown, printed, mark):
     assert not transcripts.differs(shown, printed, mark)
 
 
@@ -88,11 +86,11 @@ def test_what_agrees(shown: str, printed: str, mark: str) -> None:
         ("1 cat 0.8\n2 dog 0.7", "1 cat 0.6", "words vary"),
     ],
 )
-def test_what_differs(shown: str, printed: str, mark: str) -> None:
+def test_what_differs(shown, printed, mark):
     assert transcripts.differs(shown, printed, mark)
 
 
-def test_blocks_are_found_with_their_marks_and_output() -> None:
+def test_blocks_are_found_with_their_marks_and_output():
     page = (
         "# Page\n\n<!-- figures vary -->\n```console\n$ echo 1 \\\n    2\n1 2\n$ true\n```\n\n"
         "```python\nprint(3)\n```\n\n```text\n3\n```\n\n```sh\nignored\n```\n"
@@ -105,7 +103,7 @@ def test_blocks_are_found_with_their_marks_and_output() -> None:
     assert not long.runs
 
 
-def test_a_wrong_page_is_found(tmp_path: Path) -> None:
+def test_a_wrong_page_is_found(tmp_path):
     session = transcripts.Session(tmp_path)
     right, wrong, failing = transcripts.blocks(
         "```console\n$ echo a > file; cat file\na\n```\n"

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from wordvec_ca import KeyedVectors
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
 from wordvec_ca.eval.tasks import bilstm_tagging
 from wordvec_ca.eval.tasks.tagging import TaggingData
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 
 def parity(n_sentences, seed):

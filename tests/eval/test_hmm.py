@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.eval import controls
 from wordvec_ca.eval.data.treebanks import TaggedCorpus, read_tagged
 from wordvec_ca.eval.probes import gaussian_hmm
 from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, GaussianHMM, decode, train
 from wordvec_ca.eval.statistics.clustering import many_to_one, v_measure
 from wordvec_ca.eval.tasks import pos_induction
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 
 def small_problem(seed, n_states=3, n_types=5, dim=2, lengths=(4, 1, 3), spread=1.0):
@@ -70,13 +69,7 @@ def enumerated(model, text):
                 if x < len(text.vectors):
                     mass[k] += p
                     sums[k] += p * text.vectors[x]
-    return (
-        total,
-        best,
-        first / first.sum(),
-        pairs / pairs.sum(axis=1, keepdims=True),
-        sums / mass[:, None],
-    )
+    return (total, best, first / first.sum(), pairs / pairs.sum(axis=1, keepdims=True), sums / mass[:, None])
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,17 +1,12 @@
 """The next item of a sequence: figures of a case that can be computed by hand, and the report for a user."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.eval.comparison import compare
 from wordvec_ca.eval.data.sequences import Sequences, read_sequences
 from wordvec_ca.eval.tasks import next_item
-from wordvec_ca.vectors import KeyedVectors
 
 ITEMS = [f"i{n}" for n in range(40)]
 ANGLES = np.arange(40) * 0.05
@@ -19,7 +14,7 @@ WHEEL = KeyedVectors(ITEMS, np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1).a
 """Items on a quarter of a circle: the nearest of i0 are i1, i2, ... in this order."""
 
 
-def test_ranks_and_figures_by_hand() -> None:
+def test_ranks_and_figures_by_hand():
     steps = [["i0", "i1"], ["i0", "i0", "i4"], ["i0", "i30"], ["i0", "unknown"], ["i7"]]
     report = next_item.evaluate(WHEEL, Sequences("shop", steps))
     figures = {name: metric.value for name, metric in report.metrics.items()}
@@ -33,7 +28,7 @@ def test_ranks_and_figures_by_hand() -> None:
     assert report.metrics["hit-rate@10"].low <= 2 / 3 <= report.metrics["hit-rate@10"].high
 
 
-def test_steps_that_share_an_item_depend_on_each_other() -> None:
+def test_steps_that_share_an_item_depend_on_each_other():
     """A model that misses one step gives little evidence, in however many sequences this step occurs."""
     held_out = Sequences("shop", [["i0", "i1"]] * 60 + [[f"i{n}", f"i{n + 2}"] for n in range(10, 30)] * 7)
     report = next_item.evaluate(WHEEL, held_out)
@@ -49,7 +44,7 @@ def test_steps_that_share_an_item_depend_on_each_other() -> None:
     assert 0.05 < found.p < 0.5
 
 
-def test_baselines_know_what_the_training_sequences_say() -> None:
+def test_baselines_know_what_the_training_sequences_say():
     train = [["i0", "i30"]] * 3 + [[f"i{n}", "i39", "i38"] for n in range(10, 30)] + [["i35", "i1", "i0"]]
     held_out = Sequences("shop", [["i0", "i30"], ["i1", "i35"], ["i2", "i39"]], lambda: iter(train))
     items = next_item.evaluate(WHEEL, held_out).items
@@ -61,7 +56,7 @@ def test_baselines_know_what_the_training_sequences_say() -> None:
     assert items["popularity"].tolist() == [1, 0, 1]
 
 
-def test_sequences_come_as_tokens_or_lists_and_other_lists_are_refused(tmp_path: Path) -> None:
+def test_sequences_come_as_tokens_or_lists_and_other_lists_are_refused(tmp_path):
     path = tmp_path / "s.txt"
     path.write_text('a b  c\n["d e", 7]\n[x y\n\n')
     assert list(read_sequences(path)) == [["a", "b", "c"], ["d e", "7"], ["[x", "y"], []]

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors, SentenceVectorizer
 from wordvec_ca.eval.data.sentence_sets import LabelledSentences, SentencePairs
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
 from wordvec_ca.eval.data.word_sets import WordCategories
 from wordvec_ca.eval.tasks import categorization, sentiment, sts, tagging
-from wordvec_ca.sentences.vectorizer import SentenceVectorizer
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 
 def classes_of_words(n_classes=4, per_class=30, dim=10, noise=0.3, seed=0):
@@ -70,6 +68,42 @@ def test_a_corpus_is_divided_between_documents():
         "wsj", [["a"], ["b"], ["c"]], [["T"]] * 3, ["wsj_0001.mrg", "wsj_0149.mrg", "wsj_0150.mrg"]
     )
     assert tagging.divided(sample).test.sources == ["wsj_0150.mrg"]
+
+
+def of_documents(kv, rng, sizes):
+    """Return a corpus of documents with so many sentences each."""
+    corpus = neighbours_decide(kv, rng, sum(sizes))
+    sources = [f"doc{number:02}" for number, size in enumerate(sizes) for _ in range(size)]
+    return TaggedCorpus("documents", corpus.sentences, corpus.tags, sources)
+
+
+@pytest.mark.parametrize("sizes", [(200, 9, 40, 10, 30, 7, 60, 8), (300,), (90, 20)])
+def test_a_small_corpus_is_judged_on_each_of_its_tokens_once(sizes):
+    kv, rng = classes_of_words()
+    corpus = of_documents(kv, rng, sizes)
+    data = tagging.folded(corpus)
+    assert sorted(map(id, data.test_sentences)) == sorted(map(id, corpus.sentences))
+    for fold in data.folds:
+        assert not set(map(id, fold.train.sentences)) & set(map(id, fold.test.sentences))
+        assert len(fold.train) + len(fold.test) == len(corpus)
+        assert len(sizes) == 1 or set(fold.train.sources).isdisjoint(fold.test.sources)
+    assert len(data.folds) == min(5, len(sizes) if len(sizes) > 1 else 5)
+    report = tagging.evaluate(kv, data, sizes=(), C=1.0)
+    assert report.n == corpus.n_tokens
+    assert report.value > 0.8
+    assert len(set(report.units)) == (len(sizes) if len(sizes) > 1 else len(corpus))
+    # Outcomes are in the order of the folds: the first word of each sentence is right, whatever its fold
+    starts = np.cumsum([0, *(len(sentence) for sentence in data.test_sentences[:-1])])
+    assert report.items[report.metrics["accuracy"].columns[0]][starts].mean() > 0.97
+
+
+def test_a_large_corpus_is_divided_once():
+    kv, rng = classes_of_words()
+    corpus = of_documents(kv, rng, [500] * 16)
+    data = tagging.folded(corpus)
+    assert data.others == ()
+    assert data.test.n_tokens >= tagging.ENOUGH
+    assert set(data.test.sources) == {"doc14", "doc15"}
 
 
 def sentences_about_classes(kv, rng, n, name="texts"):

@@ -1,16 +1,13 @@
 """Fixtures: files of labelled text, and the path of the real program."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 from real_program import labelled_lines
 
 
 @pytest.fixture(scope="session")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def texts(tmp_path_factory):
     """Return a file to train on and one to test on."""
     folder = tmp_path_factory.mktemp("texts")
     for name, n, seed in (("train", 1200, 1), ("test", 300, 2)):
@@ -19,7 +16,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="session")
-def program() -> str:
+def program():
     """Return the real program's path."""
     found = shutil.which("fasttext")
     if found is None:

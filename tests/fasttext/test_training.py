@@ -1,7 +1,5 @@
 """Classifiers that our module trains: the real program predicts with them, their quality, their steps."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 
@@ -10,20 +8,13 @@ import pytest
 from real_program import LOSSES, real_predictions, run
 
 import wordvec_ca.fasttext as fasttext
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError
 from wordvec_ca.fasttext.autotune import Objective, size_of
-from wordvec_ca.fasttext.label_tree import label_paths, label_tree
-from wordvec_ca.models import Progress
+from wordvec_ca.fasttext.model import label_paths, label_tree
 
 OPTIONS = {
-    "dim": 10,
-    "epoch": 10,
-    "lr": 0.3,
-    "wordNgrams": 2,
-    "bucket": 3000,
-    "minn": 2,
-    "maxn": 3,
-    "thread": 1,
+    **{"dim": 10, "epoch": 10, "lr": 0.3, "thread": 1},
+    **{"wordNgrams": 2, "bucket": 3000, "minn": 2, "maxn": 3},
 }
 
 
@@ -33,9 +24,7 @@ def words_of(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_real_program_predicts_the_same_and_learns_no_better(
-    texts: tuple[Path, Path], program: str, tmp_path: Path, loss: str
-) -> None:
+def test_the_real_program_predicts_the_same_and_learns_no_better(texts, program, tmp_path, loss):
     model = fasttext.train_supervised(str(texts[0]), loss=loss, **OPTIONS)
     told = [word for name, value in OPTIONS.items() for word in (f"-{name}", value)]
     run(program, "supervised", "-input", texts[0], "-output", tmp_path / "real", "-loss", loss, *told)
@@ -56,18 +45,16 @@ def test_the_real_program_predicts_the_same_and_learns_no_better(
     assert (tmp_path / "made.ftz").stat().st_size < (tmp_path / "made.bin").stat().st_size / 4
 
 
-def test_an_interrupt_ends_the_threads_after_the_lines_they_are_in(
-    texts: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_the_threads_after_the_lines_they_are_in(texts, monkeypatch):
     seen = []
 
     class Interrupted:
-        def __enter__(self) -> tuple[list[object], None]:
+        def __enter__(self):
             return [self.show], None
 
-        def __exit__(self, *exception: object) -> None: ...
+        def __exit__(self, *exception): ...
 
-        def show(self, record: Progress) -> None:
+        def show(self, record):
             seen.append(record)
             if record.fraction > 0:
                 raise KeyboardInterrupt
@@ -79,7 +66,7 @@ def test_an_interrupt_ends_the_threads_after_the_lines_they_are_in(
     assert seen[-1].words_per_second > 0
 
 
-def test_one_thread_gives_the_same_rows_and_two_learn_too(texts: tuple[Path, Path]) -> None:
+def test_one_thread_gives_the_same_rows_and_two_learn_too(texts):
     first, again = (fasttext.train_supervised(str(texts[0]), seed=4, **OPTIONS) for _ in range(2))
     np.testing.assert_array_equal(first.get_input_matrix(), again.get_input_matrix())
     np.testing.assert_array_equal(first.get_output_matrix(), again.get_output_matrix())
@@ -87,7 +74,7 @@ def test_one_thread_gives_the_same_rows_and_two_learn_too(texts: tuple[Path, Pat
     assert two.test(texts[1])[1] > first.test(texts[1])[1] - 0.04
 
 
-def test_a_step_is_that_of_the_gradient(tmp_path: Path) -> None:
+def test_a_step_is_that_of_the_gradient(tmp_path):
     """One line, one epoch: rows move by lr * (1 - p) along the formulas of Joulin et al. 2016."""
     (tmp_path / "t").write_text("__label__a one two\n__label__b one one\n")
     start = fasttext.train_supervised(str(tmp_path / "t"), dim=5, epoch=0, thread=1)
@@ -108,7 +95,7 @@ def test_a_step_is_that_of_the_gradient(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.get_input_matrix(), moved, atol=1e-6)
 
 
-def test_vectors_of_another_file_are_where_training_begins(texts: tuple[Path, Path], tmp_path: Path) -> None:
+def test_vectors_of_another_file_are_where_training_begins(texts, tmp_path):
     (tmp_path / "v.vec").write_text("2 3\nship 1 2 3\nnever 4 5 6\n")
     model = fasttext.train_supervised(
         str(texts[0]), dim=3, epoch=0, pretrainedVectors=str(tmp_path / "v.vec")
@@ -119,7 +106,7 @@ def test_vectors_of_another_file_are_where_training_begins(texts: tuple[Path, Pa
         fasttext.train_supervised(str(texts[0]), dim=4, pretrainedVectors=str(tmp_path / "v.vec"))
 
 
-def test_autotune_keeps_to_its_time_and_size(texts: tuple[Path, Path], tmp_path: Path) -> None:
+def test_autotune_keeps_to_its_time_and_size(texts, tmp_path):
     model = fasttext.train_supervised(
         str(texts[0]),
         dim=8,
@@ -142,9 +129,7 @@ def test_autotune_keeps_to_its_time_and_size(texts: tuple[Path, Path], tmp_path:
         Objective.parse("f2")
 
 
-def test_word_vectors_are_those_that_the_real_program_reads(
-    texts: tuple[Path, Path], program: str, tmp_path: Path
-) -> None:
+def test_word_vectors_are_those_that_the_real_program_reads(texts, program, tmp_path):
     import subprocess
 
     model = fasttext.train_unsupervised(str(texts[0]), minCount=1, dim=6, bucket=900, epoch=3, thread=1)
@@ -162,7 +147,20 @@ def test_word_vectors_are_those_that_the_real_program_reads(
     assert not any(word.startswith("__label__") for word in model.words)
 
 
-def test_the_tree_is_a_huffman_tree_with_every_path() -> None:
+@pytest.mark.parametrize("maxn", [0, 3])
+def test_cbow_at_fasttexts_learning_rate_moves_as_far_as_in_fasttext(tmp_path, maxn):
+    rng = np.random.default_rng(1)  # two topics; with a step divided by the number of words they stay close
+    topics = [[f"{topic}{number:02}" for number in range(20)] for topic in "ab"]
+    text = tmp_path / "text"
+    text.write_text("".join(" ".join(rng.choice(topics[line % 2], 12)) + "\n" for line in range(400)))
+    model = fasttext.train_unsupervised(
+        str(text), model="cbow", dim=10, maxn=maxn, bucket=1000, thread=1, t=1, verbose=0
+    )
+    a, b = (np.array([model[word] for word in topic]).mean(0) for topic in topics)
+    assert a @ b < 0
+
+
+def test_the_tree_is_a_huffman_tree_with_every_path():
     counts = np.array([9, 5, 5, 2, 1, 1])
     paths = label_paths(label_tree(counts))
     lengths = np.diff(paths.ends)
@@ -170,7 +168,7 @@ def test_the_tree_is_a_huffman_tree_with_every_path() -> None:
     assert np.sum(2.0**-lengths) == 1
 
 
-def test_labels_with_commas_between_them_are_warned_of(tmp_path: Path) -> None:
+def test_labels_with_commas_between_them_are_warned_of(tmp_path):
     lines = ["__label__a,__label__b good fine", "__label__a good", "__label__b,c poor"] * 20
     (tmp_path / "t").write_text("\n".join(lines) + "\n")
     options = {"dim": 4, "epoch": 1, "thread": 1, "verbose": 0}
@@ -194,9 +192,7 @@ def test_labels_with_commas_between_them_are_warned_of(tmp_path: Path) -> None:
         ({"input": "absent"}, "cannot be opened"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(
-    texts: tuple[Path, Path], options: dict[str, object], message: str
-) -> None:
+def test_what_cannot_be_trained_is_refused(texts, options, message):
     with pytest.raises(ValueError, match=message):
         fasttext.train_supervised(**{"input": str(texts[0]), **options})
     with pytest.raises(TypeError, match="unexpected"):

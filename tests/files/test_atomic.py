@@ -1,7 +1,5 @@
 """Files and folders that appear whole or not at all, and the temporary files that a killed process leaves."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError
 from wordvec_ca.files import atomic_file, folders, replacing
 
 DIES = """
@@ -33,7 +31,7 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
-def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_not(tmp_path):
     (tmp_path / "file").write_text("old")
     (tmp_path / "folder").mkdir()
     process = subprocess.Popen(
@@ -62,9 +60,7 @@ def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_n
 
 
 @pytest.mark.parametrize("exchange", [True, False])
-def test_a_folder_is_replaced_in_one_step_or_comes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
-) -> None:
+def test_a_folder_is_replaced_in_one_step_or_comes_back(tmp_path, monkeypatch, exchange):
     from wordvec_ca.files import folders
 
     if not exchange:  # as on a system that cannot exchange folders
@@ -86,7 +82,7 @@ def test_a_folder_is_replaced_in_one_step_or_comes_back(
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no /dev/shm")
-def test_files_in_shared_memory_are_files() -> None:
+def test_files_in_shared_memory_are_files():
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         path = Path(folder, "file")
         path.write_text("old")
@@ -127,7 +123,7 @@ def test_files_of_another_process_are_not_removed(tmp_path):
     assert (tmp_path / "a").read_text() == "winner"
 
 
-def test_an_old_empty_file_of_a_killed_process_is_removed_and_a_new_one_stays(tmp_path: Path) -> None:
+def test_an_old_empty_file_of_a_killed_process_is_removed_and_a_new_one_stays(tmp_path):
     old, new = (tmp_path / f".x.txt.{digit * 8}.tmp" for digit in "01")
     old.touch()
     new.touch()

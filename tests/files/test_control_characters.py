@@ -1,7 +1,5 @@
 """The three functions that escape text return no character that controls a terminal or a page."""
 
-from __future__ import annotations
-
 import html
 import json
 import unicodedata
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordvec_ca.files import html_table, json_text, terminal_text
-from wordvec_ca.files.control_characters import html_text
+from wordvec_ca.files.display import html_text
 
 ACTING = [
     *map(chr, [*range(0x20), *range(0x7F, 0xA0)]),  # C0, delete, C1
@@ -22,7 +20,7 @@ ACTING = [
 
 
 @pytest.mark.parametrize("character", ACTING, ids=[f"{ord(c):04x}" for c in ACTING])
-def test_each_acting_character_is_shown_and_not_obeyed(character: str) -> None:
+def test_each_acting_character_is_shown_and_not_obeyed(character):
     word = f"a{character}b"
     assert terminal_text(word) == f"a{ascii(character)[1:-1]}b"
     assert (character in terminal_text(word, lines=True)) == (character in "\n\t")
@@ -47,14 +45,14 @@ def test_each_acting_character_is_shown_and_not_obeyed(character: str) -> None:
         "x\u00a0y",
     ],
 )
-def test_words_of_all_scripts_stay_as_they_are(word: str) -> None:
+def test_words_of_all_scripts_stay_as_they_are(word):
     assert terminal_text(word) == word
     assert json_text(word) == f'"{word}"'
     assert html_text(word) == word
 
 
 @given(st.text(st.characters(codec=None)))
-def test_nothing_acts_whatever_the_text(text: str) -> None:
+def test_nothing_acts_whatever_the_text(text):
     kept = {"\u200c", "\u200d"}
     for shown in (terminal_text(text), json_text(text), html_text(text)):
         assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in shown)

@@ -26,8 +26,9 @@ def test_lines_are_those_of_a_simple_rule_however_the_text_is_cut(text: str, cut
 
 @pytest.mark.parametrize("end", ENDS)
 def test_every_reader_of_lines_finds_the_same(tmp_path: Path, end: str) -> None:
-    from wordvec_ca.corpus import Phrases, TextOptions, count_corpus
-    from wordvec_ca.eval.data.lines import numbered_lines
+    from wordvec_ca import Phrases
+    from wordvec_ca.corpus import TextOptions, count_corpus
+    from wordvec_ca.eval.data.lines import Lines
     from wordvec_ca.report.explorer.contents import read_classes
     from wordvec_ca.sentences import TextLines
     from wordvec_ca.text import TextFiles
@@ -38,12 +39,7 @@ def test_every_reader_of_lines_finds_the_same(tmp_path: Path, end: str) -> None:
 
     assert count_corpus(file("a b", "c\u2028d", "", "e"), TextOptions(min_count=1))[1].lines == 4
     assert list(TextLines([file("a b", "c\u2028d", "", "e")])) == ["a b", "c\u2028d", "", "e"]
-    assert [line for _, line in numbered_lines(file("a b", "c\u2028d", "", "e"))] == [
-        "a b",
-        "c\u2028d",
-        "",
-        "e",
-    ]
+    assert [*Lines(file("a b", "c\u2028d", "", "e"))] == ["a b", "c\u2028d", "", "e"]
     assert Phrases.load(file("new york", "", "san francisco\t5")).sequences[1] == ("san", "francisco")
     assert read_classes(file("a\tx", "", "b\ty")) == {"a": "x", "b": "y"}
     words, counts = read_words(file("a\t3", "b\t2"))

@@ -1,11 +1,8 @@
 """Arrays written to streams, and quantities as text."""
 
-from __future__ import annotations
-
 import io
 import math
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +14,7 @@ from wordvec_ca.specs.quantities import duration, size
 
 @pytest.mark.parametrize("shape", [(0,), (5,), (0, 3), (7, 3), (4, 2, 3)])
 @pytest.mark.parametrize("block_bytes", [1, 1 << 20])
-def test_a_written_array_is_read_by_numpy(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], block_bytes: int
-) -> None:
+def test_a_written_array_is_read_by_numpy(monkeypatch, shape, block_bytes):
     monkeypatch.setattr(npy, "BLOCK_BYTES", block_bytes)
     array = np.random.default_rng(1).normal(size=(*shape, 2))[..., 0]  # a view with gaps
     stream = io.BytesIO()
@@ -29,7 +24,7 @@ def test_a_written_array_is_read_by_numpy(
     assert stream.getvalue() == expected.getvalue()
 
 
-def test_a_member_of_an_archive_cannot_be_rewound(tmp_path: Path) -> None:
+def test_a_member_of_an_archive_cannot_be_rewound(tmp_path):
     rows = np.arange(12, dtype=np.float32).reshape(4, 3)
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive, archive.open("rows.npy", "w") as member:
         write_npy(member, rows)
@@ -37,7 +32,7 @@ def test_a_member_of_an_archive_cannot_be_rewound(tmp_path: Path) -> None:
         np.testing.assert_array_equal(archive["rows"], rows)
 
 
-def test_rows_may_have_another_shape_in_the_file(tmp_path: Path) -> None:
+def test_rows_may_have_another_shape_in_the_file(tmp_path):
     rows = np.arange(48, dtype=np.float32).reshape(4, 3, 4)
     save_npy(tmp_path / "rows.npy", rows[:, :, :2], row_shape=(1, 6))
     found = map_npy(tmp_path / "rows.npy")
@@ -45,8 +40,8 @@ def test_rows_may_have_another_shape_in_the_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.reshape(4, 3, 2), rows[:, :, :2])
 
 
-def test_durations_and_sizes() -> None:
+def test_durations_and_sizes():
     assert [duration(s) for s in (0.04, 119.94, 120, 3_600, 11_100, math.nan)] == [
-        *("0.0 s", "119.9 s", "2 min", "60 min", "3 h 5 min", "-"),
+        *("0.0 s", "119.9 s", "2 min", "60 min", "3 h 5 min", "-")
     ]
     assert [size(n) for n in (999, 1_500, 2e9, 3e15)] == ["999 B", "1.5 kB", "2.0 GB", "3000.0 TB"]

@@ -1,10 +1,9 @@
 """Secrets of a source (users, passwords, signatures, tokens) are shown nowhere."""
 
-from __future__ import annotations
-
 import pytest
 
-from wordvec_ca.errors import DataError, Option
+from wordvec_ca import DataError
+from wordvec_ca.errors import Option
 from wordvec_ca.showable import has_secrets, showable, showable_name, showable_record
 
 NAMES = {
@@ -35,14 +34,14 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names(name: str) -> None:
+def test_names(name):
     shown = NAMES[name]
     assert showable_name(name) == shown
     assert showable_name(shown) == shown
     assert has_secrets([name]) == (shown != name)
 
 
-def test_messages() -> None:
+def test_messages():
     source = "s3://KEYKEY:SEC/RET@bucket/t.txt"
     text = f"cannot read {source!r}: Invalid bucket name 'KEYKEY:SEC/RET@bucket' (https://x.org/?q=SEC%2FRET)"
     assert showable(text, [source]) == (
@@ -62,7 +61,7 @@ def test_messages() -> None:
     assert str(error) == "cannot read 'https://host/t'; give field='a'"
 
 
-def test_records() -> None:
+def test_records():
     record = {"command": "cawv train 'https://u:p@h/t?x=1'", "settings": {"corpus": ["s3://k:s@b/t"]}, "n": 1}
     assert showable_record(record) == {
         "command": "cawv train 'https://h/t'",

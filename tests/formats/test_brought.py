@@ -1,15 +1,12 @@
 """Files of vectors as other programs leave them: pandas' tables, comments on top, words in base64."""
 
-from __future__ import annotations
-
 import base64
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError
 from wordvec_ca.formats import read_vectors
 
 WORDS = ["king", "queen", "#", "é"]
@@ -41,7 +38,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_tables_of_pandas_and_words_in_base64(tmp_path: Path, name: str) -> None:
+def test_tables_of_pandas_and_words_in_base64(tmp_path, name):
     (tmp_path / name).write_text(READ[name], "utf-8", newline="")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -52,7 +49,7 @@ def test_tables_of_pandas_and_words_in_base64(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize("header", ["", "4 3\n"])
 @pytest.mark.parametrize("comments", ["# Licence: CC BY-SA 4.0\n", "% by Ann\n% 2019\n", "// made by hand\n"])
-def test_comments_on_top_are_left_out_and_said(tmp_path: Path, header: str, comments: str) -> None:
+def test_comments_on_top_are_left_out_and_said(tmp_path, header, comments):
     path = tmp_path / "v"
     path.write_text(comments + header + lines(), "utf-8")
     with pytest.warns(UserWarning, match=f"{comments.count(chr(10))} line.s. of comments"):
@@ -65,7 +62,7 @@ def test_comments_on_top_are_left_out_and_said(tmp_path: Path, header: str, comm
         read_vectors(path)
 
 
-def test_a_pointer_of_git_lfs_is_named(tmp_path: Path) -> None:
+def test_a_pointer_of_git_lfs_is_named(tmp_path):
     (tmp_path / "v.bin").write_text(
         f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 9\n"
     )

@@ -1,7 +1,5 @@
 """Vectors in the folders of other libraries: each is loaded by the library that it is for."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections.abc import Iterator
@@ -13,13 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.formats import precision_loss
 from wordvec_ca.formats.registry import SMALLER
-from wordvec_ca.formats.token_pattern import Splitting
-from wordvec_ca.formats.tokenizer_json import tokenizer_json
+from wordvec_ca.formats.tokenizer_json import Splitting, tokenizer_json
 from wordvec_ca.text import tokenize
-from wordvec_ca.vectors import KeyedVectors
 
 WORDS = ["the", "a", "small", "boat", "don't", "3.14", "state-of-the-art", ",", ".", "élan", "[UNK]", "ς"]
 SENTENCES = [
@@ -38,7 +34,7 @@ RECORD = {
 
 
 @pytest.fixture
-def vectors() -> KeyedVectors:
+def vectors():
     numbers = np.random.default_rng(1).normal(size=(len(WORDS), 8)).astype(np.float32)
     return KeyedVectors(WORDS, numbers, np.arange(len(WORDS), 0, -1) * 10, RECORD)
 
@@ -64,7 +60,7 @@ def paragraphs(data: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("tokenizer", ["words", "whitespace"])
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_ten_thousand_sentences_have_the_same_tokens(data: Path, tokenizer: str, lowercase: bool) -> None:
+def test_ten_thousand_sentences_have_the_same_tokens(data, tokenizer, lowercase):
     tokenizers = pytest.importorskip("tokenizers")
     sentences = list(islice(paragraphs(data), 10_000))
     ours = [tokenize(sentence, tokenizer, lowercase) for sentence in sentences]
@@ -85,7 +81,7 @@ CHARACTERS = st.one_of(
 
 @settings(max_examples=150, deadline=None)
 @given(text=st.text(CHARACTERS, max_size=40), words=st.booleans(), lowercase=st.booleans())
-def test_any_text_has_the_same_tokens(text: str, words: bool, lowercase: bool) -> None:
+def test_any_text_has_the_same_tokens(text, words, lowercase):
     tokenizers = pytest.importorskip("tokenizers")
     name = "words" if words else "whitespace"
     ours = tokenize(text, name, lowercase)
@@ -93,7 +89,7 @@ def test_any_text_has_the_same_tokens(text: str, words: bool, lowercase: bool) -
     assert tokenizers.Tokenizer.from_str(content.decode()).encode(text).tokens == ours
 
 
-def test_lower_case_of_each_letter_is_ours() -> None:
+def test_lower_case_of_each_letter_is_ours():
     tokenizers = pytest.importorskip("tokenizers")
     import unicodedata
 
@@ -113,7 +109,7 @@ def test_lower_case_of_each_letter_is_ours() -> None:
 
 
 @pytest.mark.parametrize("dtype", SMALLER["model2vec"])
-def test_model2vec_loads_the_folder(vectors: KeyedVectors, tmp_path: Path, dtype: str) -> None:
+def test_model2vec_loads_the_folder(vectors, tmp_path, dtype):
     model2vec = pytest.importorskip("model2vec")
     vectors.save(tmp_path / "m2v", format="model2vec", dtype=dtype)
     model = model2vec.StaticModel.from_pretrained(str(tmp_path / "m2v"))
@@ -128,9 +124,7 @@ def test_model2vec_loads_the_folder(vectors: KeyedVectors, tmp_path: Path, dtype
     ("name", "dtype"),
     [("sentence-transformers", "float32"), ("sentence-transformers", "float16"), ("model2vec", "int8")],
 )
-def test_sentence_transformers_loads_the_folder(
-    vectors: KeyedVectors, tmp_path: Path, name: str, dtype: str
-) -> None:
+def test_sentence_transformers_loads_the_folder(vectors, tmp_path, name, dtype):
     pytest.importorskip("torch")
     library = pytest.importorskip("sentence_transformers")
     vectors.save(tmp_path / "st", format=name, dtype=dtype)
@@ -144,7 +138,7 @@ def test_sentence_transformers_loads_the_folder(
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_spacy_loads_the_folder(vectors: KeyedVectors, tmp_path: Path, lowercase: bool) -> None:
+def test_spacy_loads_the_folder(vectors, tmp_path, lowercase):
     spacy = pytest.importorskip("spacy")
     vectors.metadata["config"] = {**RECORD["config"], "lowercase": lowercase}  # type: ignore[dict-item]
     vectors.save(tmp_path / "pipe", format="spacy")
@@ -165,7 +159,7 @@ def test_spacy_loads_the_folder(vectors: KeyedVectors, tmp_path: Path, lowercase
     )
 
 
-def test_spacy_splits_real_text_as_we_do(data: Path, tmp_path: Path) -> None:
+def test_spacy_splits_real_text_as_we_do(data, tmp_path):
     spacy = pytest.importorskip("spacy")
     KeyedVectors(["a"], np.ones((1, 2), dtype=np.float32), None, RECORD).save(
         tmp_path / "pipe", format="spacy"
@@ -179,7 +173,7 @@ def test_spacy_splits_real_text_as_we_do(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["huggingface", "sentence-transformers", "model2vec"])
-def test_model_card_is_read_by_the_hub(vectors: KeyedVectors, tmp_path: Path, name: str) -> None:
+def test_model_card_is_read_by_the_hub(vectors, tmp_path, name):
     hub = pytest.importorskip("huggingface_hub")
     report = {
         "task": "similarity",
@@ -200,9 +194,7 @@ def test_model_card_is_read_by_the_hub(vectors: KeyedVectors, tmp_path: Path, na
     assert "| epochs | 3 |" in card.text
 
 
-def test_hugging_face_folder_is_read_by_the_libraries_of_its_parts(
-    vectors: KeyedVectors, tmp_path: Path
-) -> None:
+def test_hugging_face_folder_is_read_by_the_libraries_of_its_parts(vectors, tmp_path):
     tokenizers = pytest.importorskip("tokenizers")
     from safetensors.numpy import load_file
 
@@ -222,7 +214,7 @@ def test_hugging_face_folder_is_read_by_the_libraries_of_its_parts(
 @pytest.mark.parametrize(
     ("name", "dtype"), [(name, dtype) for name, those in SMALLER.items() for dtype in those]
 )
-def test_smaller_numbers_are_read_back(vectors: KeyedVectors, tmp_path: Path, name: str, dtype: str) -> None:
+def test_smaller_numbers_are_read_back(vectors, tmp_path, name, dtype):
     vectors.save(tmp_path / "out", format=name, dtype=dtype, max_words=5)
     read = KeyedVectors.load(tmp_path / "out")
     assert read.index_to_key == WORDS[:5]
@@ -232,7 +224,7 @@ def test_smaller_numbers_are_read_back(vectors: KeyedVectors, tmp_path: Path, na
     assert (np.abs(read.vectors - vectors.vectors[:5]) <= bound * largest).all()
 
 
-def test_loss_of_precision_is_that_of_the_vectors_read_back(vectors: KeyedVectors, tmp_path: Path) -> None:
+def test_loss_of_precision_is_that_of_the_vectors_read_back(vectors, tmp_path):
     for dtype in ("float16", "int8"):
         vectors.save(tmp_path / f"{dtype}.safetensors", dtype=dtype)
         read = KeyedVectors.load(tmp_path / f"{dtype}.safetensors")
@@ -243,7 +235,7 @@ def test_loss_of_precision_is_that_of_the_vectors_read_back(vectors: KeyedVector
         assert 0.999 < loss.lowest < 1
 
 
-def test_what_a_type_or_format_cannot_hold_is_refused(vectors: KeyedVectors, tmp_path: Path) -> None:
+def test_what_a_type_or_format_cannot_hold_is_refused(vectors, tmp_path):
     with pytest.raises(DataError, match=r"model2vec.*sentence-transformers|does not hold int8"):
         vectors.save(tmp_path / "a", format="sentence-transformers", dtype="int8")
     with pytest.raises(DataError, match="these do: safetensors"):
@@ -263,7 +255,7 @@ def test_what_a_type_or_format_cannot_hold_is_refused(vectors: KeyedVectors, tmp
         lone.save(tmp_path / "a", format="model2vec", unwritable="skip")
 
 
-def test_folder_of_somebody_else_is_not_replaced(vectors: KeyedVectors, tmp_path: Path) -> None:
+def test_folder_of_somebody_else_is_not_replaced(vectors, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "thesis.tex").write_text("x")
     with pytest.raises(DataError, match=r"thesis\.tex"):
@@ -273,7 +265,7 @@ def test_folder_of_somebody_else_is_not_replaced(vectors: KeyedVectors, tmp_path
     assert KeyedVectors.load(tmp_path / "b").index_to_key == WORDS
 
 
-def test_tokens_that_are_parts_of_words_are_refused(vectors: KeyedVectors, tmp_path: Path) -> None:
+def test_tokens_that_are_parts_of_words_are_refused(vectors, tmp_path):
     vectors.save(tmp_path / "m", format="model2vec")
     path = tmp_path / "m" / "tokenizer.json"
     content = json.loads(path.read_text())
@@ -290,7 +282,7 @@ def test_tokens_that_are_parts_of_words_are_refused(vectors: KeyedVectors, tmp_p
         KeyedVectors.load(tmp_path / "m")
 
 
-def test_words_that_share_a_row_have_a_weight_each(tmp_path: Path) -> None:
+def test_words_that_share_a_row_have_a_weight_each(tmp_path):
     """model2vec with a quantised vocabulary: ``mapping`` has the row of each word, ``weights`` its factor."""
     save_file = pytest.importorskip("safetensors.numpy").save_file
     table = KeyedVectors(["a", "b", "c"], np.eye(3, dtype=np.float32))

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.formats.fasttext import read_model, write_model
 from wordvec_ca.tables.ngrams import keys_of, ngrams_of
-from wordvec_ca.vectors import KeyedVectors
 
 HERE = Path(__file__).parent / "fasttext"
 MODEL = HERE / "model.bin"
@@ -54,17 +53,6 @@ def test_own_rows_are_found_anew_for_vectors_without_their_file(tmp_path):
     again = KeyedVectors.load(tmp_path / "v")
     for word, expected in VECTORS.items():
         np.testing.assert_allclose(vector(again, word), expected, rtol=0, atol=1e-6, err_msg=word)
-
-
-def test_gensim_reads_what_is_written(tmp_path):
-    gensim = pytest.importorskip("gensim.models.fasttext")
-    kv = KeyedVectors.load(MODEL)
-    kv.ngrams.source = None
-    kv.save(tmp_path / "v", format="fasttext")
-    read = gensim.load_facebook_model(tmp_path / "v").wv
-    for word, expected in VECTORS.items():
-        if word != "</s>":  # gensim gives it n-grams, fastText does not
-            np.testing.assert_allclose(read[word], expected, rtol=0, atol=1e-6, err_msg=word)
 
 
 def test_fasttext_reads_what_is_written(tmp_path):

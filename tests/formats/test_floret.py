@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
-from wordvec_ca.models import TrainConfig
-from wordvec_ca.runs import train
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca import DataError, KeyedVectors, TrainConfig, train
 
 mmh3 = pytest.importorskip("mmh3", reason="mmh3 is not installed")
 

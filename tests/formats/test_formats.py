@@ -17,13 +17,11 @@ import zstandard
 from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
-from wordvec_ca.cli import main
-from wordvec_ca.errors import DataError
-from wordvec_ca.files import escapes as escaped_word
+from wordvec_ca import DataError, KeyedVectors
+from wordvec_ca.files import lines as escaped_word
 from wordvec_ca.formats.registry import CARDS, READABLE, WRITABLE, detect_format, format_of_suffix
 from wordvec_ca.kernels._decimals import write_rows
 from wordvec_ca.specs.formats import FORMATS, format_named
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 UTF8 = ("word2vec", "word2vec-binary", "glove", "fasttext")
 ESCAPABLE = {one.name for one in FORMATS if one.words in ("line", "escaped line")}
@@ -628,35 +626,19 @@ def test_word2vec_vocabulary_file(tmp_path):
     assert detect_format(tmp_path / "v") == "glove"
 
 
-def run(arguments, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert out == ""
-    return stop.value.code, err
-
-
-def test_export_command(tmp_path, capsys):
+def test_export_command(tmp_path, command):
     kv = KeyedVectors(["a", "b c", "d"], np.eye(3), [3, 2, 1])
-    model = tmp_path / "m.safetensors"
-    kv.save(model)
-    code, err = run(["export", model, "-o", tmp_path / "v.txt"], capsys)
-    assert code == 1
-    assert "'b c'" in err
-    assert "cawv export --skip-unwritable" in err
-    with pytest.raises(DataError, match=r"leave such words out with unwritable='skip'$"):
+    kv.save(tmp_path / "m.safetensors")
+    export = ("export", "m.safetensors", "-o")
+    command(*export, "v.txt").says(1, "'b c'", "--skip-unwritable")
+    with pytest.raises(DataError, match="unwritable='skip'"):
         kv.save(tmp_path / "v.txt")
     assert not (tmp_path / "v.txt").exists()
-    code, err = run(["export", model, "-o", tmp_path / "v.txt", "--skip-unwritable"], capsys)
-    assert code == 0
-    assert err.startswith("Warning: 1 of 3 words left out, which the format word2vec cannot hold")
+    command(*export, "v.txt", "--skip-unwritable").says(0, "1 of 3 words left out", "word2vec")
     assert (tmp_path / "v.txt").read_text() == "2 3\na 1 0 0\nd 0 0 1\n"
-    code, err = run(["export", tmp_path / "v.txt", "-o", tmp_path / "v.bin"], capsys)
-    assert code == 0
-    assert "Wrote 2 vectors of size 3" in err
-    assert run(["export", model, "-o", tmp_path / "v.bin", "--skip-unwritable"], capsys)[0] == 2
-    assert run(["export", model, "-o", tmp_path / "v.projector"], capsys)[0] == 0
+    command("export", "v.txt", "-o", "v.bin").says(0, "2 vectors of size 3")
+    command(*export, "v.bin", "--skip-unwritable").says(2, "exists")
+    command(*export, "v.projector").says(0)
     assert (tmp_path / "v.projector" / "metadata.tsv").read_text() == "word\tcount\na\t3\nb c\t2\nd\t1\n"
     for wrong in (["-o", "v.unknown"], [], ["-o", "x.bin", "--format", "nonsense"], ["-f", "gensim"]):
-        code, err = run(["export", model, *wrong], capsys)
-        assert code == (1 if wrong == ["-f", "gensim"] else 2), err
+        command("export", "m.safetensors", *wrong).says(1 if wrong == ["-f", "gensim"] else 2)

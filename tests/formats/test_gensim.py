@@ -5,15 +5,12 @@ import pickle
 import resource
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordvec_ca.cli import main
-from wordvec_ca.errors import DataError
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+from wordvec_ca import DataError, KeyedVectors
 
 gensim = pytest.importorskip("gensim", reason="gensim is not installed")
 from gensim.models import FastText, Word2Vec  # noqa: E402
@@ -117,17 +114,6 @@ def test_a_full_disk_does_not_part_index_and_array(tmp_path):
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
-def test_index_without_mapping_and_growth_in_gensim(tmp_path):
-    kv = sample(5)
-    kv.save(tmp_path / "v.kv")
-    loaded = GensimVectors.load(str(tmp_path / "v.kv"))
-    loaded.add_vectors(["new"], [np.ones(20)])
-    assert loaded.get_index("new") == 5
-    assert np.array_equal(loaded["new"], np.ones(20))
-    loaded.save(str(tmp_path / "again.kv"))
-    assert KeyedVectors.load(tmp_path / "again.kv").index_to_key == [*kv.index_to_key, "new"]
-
-
 def test_index_must_fit_the_array(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         write_gensim_index(tmp_path, ["a"], None)
@@ -137,15 +123,12 @@ def test_index_must_fit_the_array(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["vectors.kv.vectors.npy"]
 
 
-def test_export_adds_the_index_to_a_model_made_without_gensim(tmp_path, capsys):
+def test_export_adds_the_index_to_a_model_made_without_gensim(tmp_path, command):
     kv = sample(4)
     np.save(tmp_path / "vectors.kv.vectors.npy", kv.vectors)
     (tmp_path / "vocab.tsv").write_text("".join(f"wörd{i}\t{4 - i}\n" for i in range(4)), encoding="utf-8")
-    for code in (0, 2):  # the second time the file exists
-        with pytest.raises(SystemExit) as stop:
-            main(["export", str(tmp_path), "--format", "gensim"])
-        assert stop.value.code == code
-    assert "--overwrite" in capsys.readouterr().err
+    command("export", tmp_path, "--format", "gensim").says(0)
+    command("export", tmp_path, "--format", "gensim").says(2, "--overwrite")
     loaded = GensimVectors.load(str(tmp_path / "vectors.kv"), mmap="r")
     assert loaded.get_vecattr("wörd0", "count") == 4
 
@@ -316,51 +299,6 @@ def test_index_is_what_gensim_itself_writes(tmp_path, n_words):
 
 
 # ---------------------------------------------------------------------- without gensim
-
-WITHOUT = """
-    import sys
-
-    class Blocker:
-        def find_spec(self, name, path=None, target=None):
-            if name.partition(".")[0] == "gensim":
-                raise ImportError("No module named 'gensim' (blocked)")
-
-    sys.meta_path.insert(0, Blocker())
-    from wordvec_ca.cli import main
-    from wordvec_ca.vectors import KeyedVectors
-
-    folder = sys.argv[1]
-    for name in ("v.kv", "v.txt"):
-        kv = KeyedVectors.load(f"{folder}/{name}")
-        assert kv.most_similar("wörd1")[0][1] < 1
-        assert kv.analogy("wörd1", "wörd2", "wörd3")
-    kv.save_word2vec_format(f"{folder}/out.txt")
-    kv.save(f"{folder}/out.safetensors")
-    try:
-        kv.to_gensim()
-    except ImportError as error:
-        assert "pip install gensim" in str(error), error
-    else:
-        raise AssertionError("no ImportError")
-    assert "gensim" not in sys.modules
-    main(["export", f"{folder}/v.kv", "-o", f"{folder}/out.kv", "--format", "gensim"])
-"""
-
-
-def test_everything_else_works_where_gensim_cannot_be_imported(tmp_path):
-    kv = sample()
-    kv.save(tmp_path / "v.kv")
-    kv.save(tmp_path / "v.txt")
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(WITHOUT), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert (tmp_path / "out.txt").read_bytes() == (tmp_path / "v.txt").read_bytes()
-    assert (tmp_path / "out.kv").read_bytes() == (tmp_path / "v.kv").read_bytes()
 
 
 def test_loading_and_searching_do_not_import_gensim(tmp_path):

@@ -1,16 +1,12 @@
 """How a file of vectors is recognised: damaged text is still read as text, and the error names the line."""
 
-from __future__ import annotations
-
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.formats import detect_format
-from wordvec_ca.vectors import KeyedVectors
 
 GOOD = ["the 0.5 -0.25 1e-3", "wörd -1.5 2.25 0.125", "of 3 4 5.5"]
 
@@ -40,9 +36,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("lines", "number", "why"), WRONG.values(), ids=WRONG)
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_text_is_text_and_the_line_is_named(
-    lines: list[str], number: int, why: str, ends: str, tmp_path: Path
-) -> None:
+def test_text_is_text_and_the_line_is_named(lines, number, why, ends, tmp_path):
     path = tmp_path / "v"
     path.write_bytes(ends.join(["3 3", *lines, ""]).encode())
     assert detect_format(path) == "word2vec"
@@ -60,21 +54,21 @@ def test_text_is_text_and_the_line_is_named(
         ("the,0.5,1.5,2.5", "line 1: numbers are separated by commas"),
     ],
 )
-def test_a_wrong_kind_of_line_without_a_header_is_named(first: str, why: str, tmp_path: Path) -> None:
+def test_a_wrong_kind_of_line_without_a_header_is_named(first, why, tmp_path):
     (tmp_path / "v").write_text("\n".join([first, *GOOD]))
     with pytest.raises(DataError, match=why):
         KeyedVectors.load(tmp_path / "v")
 
 
 @pytest.mark.parametrize("header", [["4 300"], ["3 100000"], ["200000 7"]])
-def test_a_wrong_size_in_the_header_is_no_cut_off_file(header: list[str], tmp_path: Path) -> None:
+def test_a_wrong_size_in_the_header_is_no_cut_off_file(header, tmp_path):
     (tmp_path / "v").write_text("\n".join([*header, *GOOD, ""]))
     with pytest.raises(DataError, match=r"line 2: expected a word and .* the vector size is wrong"):
         KeyedVectors.load(tmp_path / "v")
 
 
 @pytest.mark.parametrize("header", [["3 3"], []])
-def test_lines_that_end_with_carriage_returns_are_named(header: list[str], tmp_path: Path) -> None:
+def test_lines_that_end_with_carriage_returns_are_named(header, tmp_path):
     (tmp_path / "v").write_bytes("\r".join([*header, *GOOD, ""]).encode())
     for form in ("auto", "word2vec" if header else "glove"):
         with pytest.raises(DataError, match=r"end with carriage returns alone.*tr '\\r' '\\n'"):
@@ -83,12 +77,12 @@ def test_lines_that_end_with_carriage_returns_are_named(header: list[str], tmp_p
 
 @pytest.mark.parametrize("header", [["3 3"], []])
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_a_mark_at_the_beginning_is_no_part_of_a_word(header: list[str], ends: str, tmp_path: Path) -> None:
+def test_a_mark_at_the_beginning_is_no_part_of_a_word(header, ends, tmp_path):
     (tmp_path / "v").write_bytes(b"\xef\xbb\xbf" + ends.join([*header, *GOOD, ""]).encode())
     assert KeyedVectors.load(tmp_path / "v").index_to_key == ["the", "wörd", "of"]
 
 
-def test_small_binary_files_stay_binary(tmp_path: Path) -> None:
+def test_small_binary_files_stay_binary(tmp_path):
     rng = np.random.default_rng(1)
     for n in range(1, 6):
         for size in (1, 2, 3, 8):
@@ -102,14 +96,14 @@ def test_small_binary_files_stay_binary(tmp_path: Path) -> None:
         KeyedVectors.load(tmp_path / "v.bin")
 
 
-def test_vectors_in_utf_16_are_named(tmp_path: Path) -> None:
+def test_vectors_in_utf_16_are_named(tmp_path):
     (tmp_path / "v").write_text("\n".join(["3 3", *GOOD, ""]), "utf-16")
     with pytest.raises(DataError, match="v is in UTF-16; convert it: iconv"):
         KeyedVectors.load(tmp_path / "v")
 
 
 @pytest.mark.parametrize("kept", [9, 100])
-def test_safetensors_cut_off_within_the_header_are_named(kept: int, tmp_path: Path) -> None:
+def test_safetensors_cut_off_within_the_header_are_named(kept, tmp_path):
     KeyedVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path / "v.safetensors")
     (tmp_path / "v").write_bytes((tmp_path / "v.safetensors").read_bytes()[:kept])
     with pytest.raises(DataError, match=r"begins as a safetensors file .* it is cut off"):

@@ -1,7 +1,5 @@
 """Vectors as other programs write them: zip archives, tables of CSV and Parquet, from real libraries."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 from pathlib import Path
@@ -9,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca import DataError, KeyedVectors
 
 WORDS = ["the", "1", "a,b", "nan", "é"]
 VECTORS = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
@@ -24,7 +21,13 @@ def same(path: Path | str, words: list[str] = WORDS, counts: list[int] | None = 
     assert (None if loaded.counts is None else loaded.counts.tolist()) == counts
 
 
-def test_the_one_member_of_a_zip_archive_and_a_named_one(tmp_path: Path) -> None:
+@pytest.fixture
+def pandas():
+    pytest.importorskip("pyarrow")
+    return pytest.importorskip("pandas")
+
+
+def test_the_one_member_of_a_zip_archive_and_a_named_one(tmp_path):
     kv = KeyedVectors(WORDS, VECTORS)
     for name in ("a.txt", "b.bin", "c.safetensors"):
         kv.save(tmp_path / name)
@@ -48,9 +51,7 @@ def test_the_one_member_of_a_zip_archive_and_a_named_one(tmp_path: Path) -> None
         KeyedVectors.load(tmp_path / "cut.zip")
 
 
-def test_tables_of_pandas(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+def test_tables_of_pandas(tmp_path, pandas):
     columns = pandas.DataFrame(VECTORS, columns=["d0", "d1", "d2"])
     columns.insert(0, "word", WORDS)
     lists = pandas.DataFrame({"count": COUNTS, "token": WORDS, "vector": VECTORS.tolist()})
@@ -61,9 +62,7 @@ def test_tables_of_pandas(tmp_path: Path) -> None:
         same(tmp_path / "v.parquet", counts=counts)
 
 
-def test_parquet_is_read_by_others_and_read_back(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+def test_parquet_is_read_by_others_and_read_back(tmp_path, pandas):
     KeyedVectors(WORDS, VECTORS, COUNTS).save(tmp_path / "v.parquet")
     frame = pandas.read_parquet(tmp_path / "v.parquet")
     assert list(frame.columns) == ["word", "count", "vector"]
@@ -73,18 +72,15 @@ def test_parquet_is_read_by_others_and_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["word,a,b\nx,1,2\ny,1\n", "word,a,b\nx,1,2\ny,1,oops\n", 'word,vector\nx,"[1, 2]"\ny,"[1]"\n'],
+    "text", ["word,a,b\nx,1,2\ny,1\n", "word,a,b\nx,1,2\ny,1,oops\n", 'word,vector\nx,"[1, 2]"\ny,"[1]"\n']
 )
-def test_lines_that_differ_are_named(tmp_path: Path, text: str) -> None:
+def test_lines_that_differ_are_named(tmp_path, text):
     (tmp_path / "v.csv").write_text(text)
     with pytest.raises(DataError, match=r"v.csv, line 3"):
         KeyedVectors.load(tmp_path / "v.csv")
 
 
-def test_tables_without_vectors_are_refused(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+def test_tables_without_vectors_are_refused(tmp_path, pandas):
     pandas.DataFrame({"word": ["x"], "text": ["y"]}).to_parquet(tmp_path / "v")
     with pytest.raises(DataError, match="has the columns word, text"):
         KeyedVectors.load(tmp_path / "v")
@@ -100,15 +96,13 @@ def test_tables_without_vectors_are_refused(tmp_path: Path) -> None:
     ],
     ids=["brackets", "large number", "large count", "empty cell"],
 )
-def test_cells_that_are_not_numbers_are_refused(tmp_path: Path, text: str) -> None:
+def test_cells_that_are_not_numbers_are_refused(tmp_path, text):
     (tmp_path / "v.csv").write_text(text)
     with pytest.raises(DataError, match=r"v\.csv, line"):
         KeyedVectors.load(tmp_path / "v.csv")
 
 
-def test_the_index_of_pandas_is_not_a_component(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+def test_the_index_of_pandas_is_not_a_component(tmp_path, pandas):
     frame = pandas.DataFrame({"word": ["the", "a", "b"], "x": [9.0, 1, 2], "y": [9.0, 3, 4]})[1:]
     frame.to_csv(tmp_path / "v.csv")
     frame.to_parquet(tmp_path / "v.parquet")
@@ -117,7 +111,7 @@ def test_the_index_of_pandas_is_not_a_component(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-def test_parquet_without_rows_or_with_empty_lists_is_refused(tmp_path: Path, rows: int) -> None:
+def test_parquet_without_rows_or_with_empty_lists_is_refused(tmp_path, rows):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     lists = arrow.array([[]] * rows, arrow.list_(arrow.float32()))
@@ -127,16 +121,14 @@ def test_parquet_without_rows_or_with_empty_lists_is_refused(tmp_path: Path, row
         KeyedVectors.load(tmp_path / "v.parquet")
 
 
-def test_counts_in_parquet_that_are_not_whole_are_refused(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+def test_counts_in_parquet_that_are_not_whole_are_refused(tmp_path, pandas):
     frame = pandas.DataFrame({"word": ["a", "b"], "count": [1.0, 2.5], "x": [1.0, 2], "y": [3.0, 4]})
     frame.to_parquet(tmp_path / "v.parquet")
     with pytest.raises(DataError, match=r"v\.parquet"):
         KeyedVectors.load(tmp_path / "v.parquet")
 
 
-def test_a_damaged_lzma_archive_is_named(tmp_path: Path) -> None:
+def test_a_damaged_lzma_archive_is_named(tmp_path):
     with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("v.txt", "a 1 2\nb 2 3\n" * 500)
     damaged = bytearray((tmp_path / "v.zip").read_bytes())
@@ -146,7 +138,7 @@ def test_a_damaged_lzma_archive_is_named(tmp_path: Path) -> None:
         KeyedVectors.load(tmp_path / "v.zip")
 
 
-def test_vectors_of_spacys_folders(tmp_path: Path) -> None:
+def test_vectors_of_spacys_folders(tmp_path):
     pytest.importorskip("spacy")
     words = ["the", "1", "a,b", "nan", "é"]
     KeyedVectors(words, VECTORS).save(tmp_path / "pipeline", format="spacy")
@@ -157,7 +149,7 @@ def test_vectors_of_spacys_folders(tmp_path: Path) -> None:
         KeyedVectors.load(tmp_path / "pipeline")
 
 
-def test_gensims_fasttext_with_words_never_seen(tmp_path: Path) -> None:
+def test_gensims_fasttext_with_words_never_seen(tmp_path):
     models = pytest.importorskip("gensim.models")
     text = [[f"word{i % 17}", f"thing{i % 13}", "é"] for i in range(300)]
     model = models.FastText(text, vector_size=8, min_count=1, epochs=1, bucket=500, workers=1)
@@ -171,7 +163,7 @@ def test_gensims_fasttext_with_words_never_seen(tmp_path: Path) -> None:
             np.testing.assert_allclose(loaded[word], model.wv[word], atol=1e-6, err_msg=word)
 
 
-def test_floret_is_named_as_such(tmp_path: Path) -> None:
+def test_floret_is_named_as_such(tmp_path):
     (tmp_path / "v").write_text("2 3 2 3 1 2166136261 < >\n0 1 2 3\n1 2 3 4\n")
     with pytest.raises(DataError, match=r"table of floret.*no list of words"):
         KeyedVectors.load(tmp_path / "v")
@@ -184,12 +176,10 @@ def test_floret_is_named_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", ["faiss", "hnswlib"])
-def test_recipes_of_the_page_give_the_nearest_words(
-    tmp_path: Path, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipes_of_the_page_give_the_nearest_words(tmp_path, library, monkeypatch):
     pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
-    page = Path(__file__).parents[2] / "docs" / "how-to" / "other-programs.md"
+    page = Path(__file__).parents[2] / "docs" / "other-programs.md"
     recipe = page.read_text("utf-8").split(f"```py\nimport {library}\n")[1].split("```")[0]
     vectors = np.random.default_rng(1).standard_normal((200, 8)).astype(np.float32)
     kv = KeyedVectors([f"wörd{i}" for i in range(200)], vectors)
@@ -199,7 +189,7 @@ def test_recipes_of_the_page_give_the_nearest_words(
     assert found["neighbours"] == [word for word, _ in kv.most_similar("wörd0", topn=10)]
 
 
-def test_an_array_has_its_words_beside_it(tmp_path: Path) -> None:
+def test_an_array_has_its_words_beside_it(tmp_path):
     kv = KeyedVectors(WORDS, VECTORS)
     kv.save(tmp_path / "v.npy")
     assert np.array_equal(np.load(tmp_path / "v.npy"), VECTORS)
@@ -230,9 +220,7 @@ def test_an_array_has_its_words_beside_it(tmp_path: Path) -> None:
     ],
     ids=["no words", "few words", "twice", "bytes", "row", "strings", "objects", "cut off"],
 )
-def test_arrays_that_do_not_fit_their_words_are_refused(
-    tmp_path: Path, array: np.ndarray | bytes, words: bytes | None, message: str
-) -> None:
+def test_arrays_that_do_not_fit_their_words_are_refused(tmp_path, array, words, message):
     place = tmp_path / "v.npy"
     if isinstance(array, bytes):
         header = array[10:].rjust(118)[:-1] + b"\n"
@@ -245,9 +233,7 @@ def test_arrays_that_do_not_fit_their_words_are_refused(
         KeyedVectors.load(place)
 
 
-def test_words_of_a_category_in_parquet(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+def test_words_of_a_category_in_parquet(tmp_path, pandas):
     frame = pandas.DataFrame({"word": pandas.Categorical(WORDS), "vector": VECTORS.tolist()})
     frame.to_parquet(tmp_path / "v.parquet")
     same(tmp_path / "v.parquet")
@@ -257,9 +243,7 @@ def test_words_of_a_category_in_parquet(tmp_path: Path) -> None:
         KeyedVectors.load(tmp_path / "v.parquet")
 
 
-def test_a_zip_archive_that_grows_too_much_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zip_archive_that_grows_too_much_is_refused(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("v.txt", b"a " + b"0 " * (40 << 20))
     with pytest.raises(
@@ -275,7 +259,7 @@ def test_a_zip_archive_that_grows_too_much_is_refused(
         KeyedVectors.load(tmp_path / "v.zip")
 
 
-def test_a_table_whose_vectors_take_far_more_memory_than_the_file_is_refused(tmp_path: Path) -> None:
+def test_a_table_whose_vectors_take_far_more_memory_than_the_file_is_refused(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -286,7 +270,7 @@ def test_a_table_whose_vectors_take_far_more_memory_than_the_file_is_refused(tmp
         KeyedVectors.load(tmp_path / "v.parquet")
 
 
-def test_damaged_arrow_data_and_text_that_is_no_utf_8_are_no_crash(tmp_path: Path) -> None:
+def test_damaged_arrow_data_and_text_that_is_no_utf_8_are_no_crash(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -307,7 +291,7 @@ def test_damaged_arrow_data_and_text_that_is_no_utf_8_are_no_crash(tmp_path: Pat
         list(TextFiles([str(tmp_path / "a")], "text").pieces())
 
 
-def test_a_zip_archive_that_announces_less_than_it_holds_is_damaged(tmp_path: Path) -> None:
+def test_a_zip_archive_that_announces_less_than_it_holds_is_damaged(tmp_path):
     with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("v.txt", b"a 0 1\n" * 100_000)
     content = (tmp_path / "v.zip").read_bytes()

@@ -5,7 +5,7 @@ import lzma
 
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError
 from wordvec_ca.eval.data.sentence_sets import read_labelled, read_sentence_pairs, read_sst_trees, tokenised
 from wordvec_ca.eval.data.treebanks import read_tagged
 
@@ -97,8 +97,27 @@ def test_compressed_files_and_other_tag_columns(tmp_path):
     path = tmp_path / "b.gz"
     path.write_bytes(gzip.compress(COLUMNS.encode()))
     assert read_tagged(path, tag_column=3).tags == [["B-NP", "B-VP"], ["B-NP", "I-NP"]]
-    corpus = read_tagged(write(tmp_path, OURS)).where(lambda source: "0002" in source, "second")
-    assert corpus.sentences == [["#", "5"]]
+    corpus = read_tagged(write(tmp_path, OURS))
+    chosen = [i for i, source in enumerate(corpus.sources) if "0002" in source]
+    assert corpus.at(chosen, "second").sentences == [["#", "5"]]
+
+
+@pytest.mark.parametrize("name", ["ewt.tsv", "ud_x.tsv"])
+def test_the_content_and_not_the_name_tells_which_column_has_the_tags(tmp_path, name):
+    corpus = read_tagged(write(tmp_path, "This\tPRON\tDT\nis\tAUX\tVBZ\n.\tPUNCT\t.\n", name))
+    assert corpus.tags == [["DT", "VBZ", "."]]
+    assert "column 3, 3 different (DT, VBZ, ." in corpus.tag_note()
+    for third in ("this be .", "B-NP B-VP O", "1 2 3", "PRON AUX PUNCT"):  # lemmas, chunks, ... are not tags
+        rows = zip(("This", "is", "."), ("PRON", "AUX", "PUNCT"), third.split(), strict=True)
+        text = "\n".join("\t".join(row) for row in rows)
+        assert read_tagged(write(tmp_path, text, name)).columns == {2}, third
+
+
+def test_words_in_the_column_of_the_tags_are_refused(tmp_path):
+    words = [f"word{i}" for i in range(80)]
+    text = "\n".join(f"{'NN' if i % 3 else 'DT'}\t{word}" for i, word in enumerate(words))
+    with pytest.raises(DataError, match="column 2, 80 different tags for 2 different words"):
+        read_tagged(write(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +166,6 @@ def test_labelled_text_and_sst_trees(tmp_path):
         [["It", "'s", "lovely"], ["bad/sad"]],
         1,
     )
-    assert read_sst_trees(trees, binary=False).labels == ["3", "2", "0"]
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,17 @@
 """A model in memory whose files are replaced: what is read later is what was opened, or an error says so."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import pickle
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors, TrainConfig, train
 from wordvec_ca.files import replacing
 from wordvec_ca.formats import MODEL_FILES, model_directory
-from wordvec_ca.models import TrainConfig
-from wordvec_ca.runs import train
-from wordvec_ca.vectors import KeyedVectors
 
 KINDS = {
     "n-grams": {"subwords": True},
@@ -33,11 +27,11 @@ def text(seed: int) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Path]]:
+def both(tmp_path_factory):
     """Return a function that gives two models of a kind, trained on different texts."""
 
     @functools.cache
-    def both_of(kind: str) -> tuple[Path, Path]:
+    def both_of(kind):
         folder = tmp_path_factory.mktemp("models")
         options = TrainConfig(epochs=1, min_count=1, vector_size=8, workers=1, **KINDS[kind])
         for seed in (1, 2):
@@ -48,7 +42,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
 
 
 @pytest.fixture
-def models(both: Callable[[str], tuple[Path, Path]], kind: str, tmp_path: Path) -> Path:
+def models(both, kind, tmp_path):
     """Return a folder with a model ``m`` and another, ``new``."""
     for name, made in zip(("m", "new"), both(kind), strict=True):
         shutil.copytree(made, tmp_path / name)
@@ -85,7 +79,7 @@ def by_nothing(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("replace", [by_the_trainer, file_by_file, by_nothing])
-def test_what_is_read_later_is_what_was_opened(models: Path, replace: Callable[[Path], None]) -> None:
+def test_what_is_read_later_is_what_was_opened(models, replace):
     expected = later(KeyedVectors.load(models / "m"))
     opened = KeyedVectors.load(models / "m")
     replace(models)
@@ -94,7 +88,7 @@ def test_what_is_read_later_is_what_was_opened(models: Path, replace: Callable[[
 
 
 @pytest.mark.parametrize("kind", ["buckets"])
-def test_the_export_to_fasttext_has_the_output_vectors_that_were_opened(models: Path) -> None:
+def test_the_export_to_fasttext_has_the_output_vectors_that_were_opened(models):
     KeyedVectors.load(models / "m", vectors="input").save(models / "right.bin", format="fasttext")
     opened = KeyedVectors.load(models / "m", vectors="input")
     by_the_trainer(models)
@@ -103,7 +97,7 @@ def test_the_export_to_fasttext_has_the_output_vectors_that_were_opened(models: 
 
 
 @pytest.mark.parametrize("kind", ["n-grams"])
-def test_a_file_that_is_changed_in_place_is_an_error(models: Path) -> None:
+def test_a_file_that_is_changed_in_place_is_an_error(models):
     opened = KeyedVectors.load(models / "m")
     with open(models / "m" / "ngrams.tsv", "a") as file:
         file.write("<w9\t0\n")
@@ -112,13 +106,11 @@ def test_a_file_that_is_changed_in_place_is_an_error(models: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["n-grams"])
-def test_a_model_that_is_replaced_while_it_is_loaded_is_read_anew(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_replaced_while_it_is_loaded_is_read_anew(models, monkeypatch):
     right = KeyedVectors.load(models / "new")
     real = model_directory.map_array
 
-    def map_and_replace(path: Path) -> np.ndarray:
+    def map_and_replace(path):
         found = real(path)
         if (models / "new").exists():
             shutil.rmtree(models / "m")
@@ -133,7 +125,7 @@ def test_a_model_that_is_replaced_while_it_is_loaded_is_read_anew(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("replaced", [False, True])
-def test_vectors_go_to_another_process_whole(models: Path, replaced: bool) -> None:
+def test_vectors_go_to_another_process_whole(models, replaced):
     expected = later(KeyedVectors.load(models / "m"))
     opened = KeyedVectors.load(models / "m")
     opened.most_similar("w1")

@@ -1,17 +1,14 @@
 """The drop-in for ``Doc2Vec``: documents of every kind, repeatable inference, files of ours and of gensim."""
 
-from __future__ import annotations
-
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
-from wordvec_ca.gensim.models.doc2vec import Doc2Vec, TaggedDocument, TaggedLineDocument
-from wordvec_ca.gensim.models.word2vec import Word2Vec
+from wordvec_ca import DataError
+from wordvec_ca.gensim.models import Doc2Vec, Word2Vec
+from wordvec_ca.gensim.models.doc2vec import TaggedDocument, TaggedLineDocument
 
 TOPICS = [[f"{topic}{number}" for number in range(12)] for topic in "ab"]
 SMALL: dict[str, Any] = {"vector_size": 12, "min_count": 1, "workers": 1, "epochs": 30, "alpha": 0.05}
@@ -33,7 +30,7 @@ def documents(n: int = 40, seed: int = 1) -> list[TaggedDocument]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_documents_of_a_topic_are_near_each_other(kind: dict[str, Any]) -> None:
+def test_documents_of_a_topic_are_near_each_other(kind):
     model = Doc2Vec(documents(), **SMALL, **kind)
     same, other = (np.mean([model.dv.similarity(0, i) for i in range(first, 40, 2)]) for first in (2, 1))
     assert same > other + 0.1
@@ -43,7 +40,7 @@ def test_documents_of_a_topic_are_near_each_other(kind: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS[:1] + KINDS[3:6], ids=str)
-def test_the_same_text_has_the_same_vector(kind: dict[str, Any], tmp_path: Path) -> None:
+def test_the_same_text_has_the_same_vector(kind, tmp_path):
     model = Doc2Vec(documents(), **SMALL, **kind)
     texts = [document.words for document in documents(9, seed=5)]
     together = model.infer_vector(texts)
@@ -62,7 +59,7 @@ def test_the_same_text_has_the_same_vector(kind: dict[str, Any], tmp_path: Path)
         Word2Vec.load(tmp_path / "m")
 
 
-def test_documents_at_the_edge(caplog: pytest.LogCaptureFixture) -> None:
+def test_documents_at_the_edge(caplog):
     long = "t" * 10_000
     odd = [
         TaggedDocument([], ["empty"]),
@@ -94,7 +91,7 @@ def test_documents_at_the_edge(caplog: pytest.LogCaptureFixture) -> None:
         Doc2Vec([], **SMALL)
 
 
-def test_documents_and_words_are_added(tmp_path: Path) -> None:
+def test_documents_and_words_are_added(tmp_path):
     named = [TaggedDocument(document.words, [f"d{document.tags[0]}"]) for document in documents()]
     model = Doc2Vec(named, **SMALL, dm=0)
     before = model.dv["d0"].copy(), model.wv["a0"].copy()
@@ -109,7 +106,7 @@ def test_documents_and_words_are_added(tmp_path: Path) -> None:
     assert model.dv["x"].any()
 
 
-def test_a_file_of_lines_is_the_same_corpus(tmp_path: Path) -> None:
+def test_a_file_of_lines_is_the_same_corpus(tmp_path):
     path = tmp_path / "c.txt"
     path.write_text("".join(" ".join(document.words) + "\n" for document in documents()) + "\nlast one\n")
     by_file = Doc2Vec(corpus_file=str(path), **SMALL)
@@ -123,7 +120,7 @@ def test_a_file_of_lines_is_the_same_corpus(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [{"dm": 0}, {"dm": 1}, {"dm": 1, "dm_concat": 1, "window": 2}], ids=str)
-def test_models_of_gensim_are_read(kind: dict[str, Any], tmp_path: Path) -> None:
+def test_models_of_gensim_are_read(kind, tmp_path):
     theirs_class = pytest.importorskip("gensim.models.doc2vec").Doc2Vec
     tagged = [TaggedDocument(document.words, [f"d{document.tags[0]}"]) for document in documents()]
     # without sub-sampling: at the ends of lines gensim uses the vector of a null word, and ours uses zeros
@@ -141,7 +138,7 @@ def test_models_of_gensim_are_read(kind: dict[str, Any], tmp_path: Path) -> None
         Doc2Vec.load(tmp_path / "broken")
 
 
-def test_nothing_predicted_and_a_str_as_tags_are_warned_of() -> None:
+def test_nothing_predicted_and_a_str_as_tags_are_warned_of():
     from wordvec_ca.gensim.models import Doc2Vec, Word2Vec
     from wordvec_ca.gensim.models.doc2vec import TaggedDocument
 

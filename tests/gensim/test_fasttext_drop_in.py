@@ -6,10 +6,9 @@ import struct
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.gensim.models import FastText, Word2Vec
 from wordvec_ca.gensim.models import KeyedVectors as DropInVectors
-from wordvec_ca.gensim.models.coded_rows import from_parts, package_of
 from wordvec_ca.gensim.models.fasttext import (
     FastTextKeyedVectors,
     ft_ngram_hashes,
@@ -17,11 +16,10 @@ from wordvec_ca.gensim.models.fasttext import (
     load_facebook_vectors,
     save_facebook_model,
 )
-from wordvec_ca.gensim.models.fitting import engine_of
-from wordvec_ca.gensim.models.ngram_rows import NgramRows
+from wordvec_ca.gensim.models.fitting import NgramRows, engine_of
+from wordvec_ca.gensim.models.stored import from_parts, package_of
 from wordvec_ca.kernels import aligned_zeros
 from wordvec_ca.tables import NgramIndex
-from wordvec_ca.vectors import KeyedVectors
 
 OPTIONS = {"vector_size": 16, "min_count": 1, "workers": 1, "bucket": 500, "seed": 3, "sample": 0}
 SENTENCES = [[f"{stem}{end}" for stem in ("walk", "talk", "jump") for end in ("ed", "ing", "s")]] * 30

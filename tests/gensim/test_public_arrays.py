@@ -1,7 +1,5 @@
 """What programs see of a trained model: arrays as gensim's are, and the same after it was saved."""
 
-from __future__ import annotations
-
 import ctypes
 import pickle
 import time
@@ -60,7 +58,7 @@ def check_arrays(model: Any) -> None:
 
 @pytest.mark.parametrize("way", ["saved", "pickled"])
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-def test_a_live_model_equals_itself_after_it_was_saved(make: Any, way: str, tmp_path: Path) -> None:
+def test_a_live_model_equals_itself_after_it_was_saved(make, way, tmp_path):
     model = make()
     check_arrays(model)
     other = again(model, way, tmp_path)
@@ -77,44 +75,6 @@ def test_a_live_model_equals_itself_after_it_was_saved(make: Any, way: str, tmp_
         one.train(corpus, total_examples=60, epochs=1)
         check_arrays(one)
     assert np.array_equal(model.wv.vectors, other.wv.vectors)
-
-
-def test_training_goes_on_in_the_same_array() -> None:
-    """Programs hold ``wv.vectors``, write into it, and see what training makes of it, in callbacks too."""
-    model = MODELS["cbow"]()
-    held = model.wv.vectors
-    held[0] = 7.0
-    seen: list[np.ndarray] = []
-
-    class Callback:
-        def on_train_begin(self, model: Any) -> None: ...
-        def on_train_end(self, model: Any) -> None: ...
-        def on_epoch_begin(self, model: Any) -> None: ...
-        def on_epoch_end(self, model: Any) -> None:
-            seen.append(model.wv.vectors.copy())
-            model.wv.vectors[1] = 9.0
-
-    model.train(SENTENCES, total_examples=60, epochs=2, callbacks=[Callback()])
-    assert model.wv.vectors is held
-    assert abs(seen[0][0].mean() - 7.0) < 1.0
-    assert abs(seen[1][1].mean() - 9.0) < 1.0
-    assert (seen[1] != seen[0]).any()
-
-
-def test_inference_uses_what_the_model_is_now() -> None:
-    """What makes inference quick is kept between calls, but not beyond a change of the model."""
-    model = MODELS["pv-dm"]()
-    text = SENTENCES[5]
-    first = model.infer_vector(text)
-    assert np.array_equal(first, model.infer_vector(text))
-    assert not np.array_equal(first, model.infer_vector(text, epochs=9))
-    model.wv.vectors[:] *= -2.0
-    changed = model.infer_vector(text)
-    assert not np.array_equal(first, changed)
-    assert np.array_equal(changed, pickle.loads(pickle.dumps(model)).infer_vector(text))
-    model.train(DOCUMENTS, total_examples=60, epochs=3)
-    trained = model.infer_vector(text)
-    assert np.array_equal(trained, pickle.loads(pickle.dumps(model)).infer_vector(text))
 
 
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -138,7 +98,7 @@ def more(model: Any, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [16, 20])
-def test_vectors_are_found_by_their_address(size: int) -> None:
+def test_vectors_are_found_by_their_address(size):
     model = trained("cbow", size)  # as fse and other programs in C find them
     base = model.wv.vectors.ctypes.data
     for row, word in enumerate(model.wv.index_to_key):
@@ -148,17 +108,17 @@ def test_vectors_are_found_by_their_address(size: int) -> None:
 
 @pytest.mark.parametrize("size", [16, 20])
 @pytest.mark.parametrize("kind", ["cbow", "skipgram hs", "dm", "dbow", "concat"])
-def test_training_goes_on_from_what_users_write_into_arrays(kind: str, size: int) -> None:
+def test_training_goes_on_from_what_users_write_into_arrays(kind, size):
     class Sets:
         """Sets vectors of an epoch, before or after it."""
 
-        def __init__(self, when: str) -> None:
+        def __init__(self, when):
             self.when = when
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name):
             return self.set if name == self.when else lambda model: None
 
-        def set(self, model: Any) -> None:
+        def set(self, model):
             for array in (model.wv.vectors, model.syn1neg):
                 array[0] = 7
             if hasattr(model, "syn1"):
@@ -166,7 +126,9 @@ def test_training_goes_on_from_what_users_write_into_arrays(kind: str, size: int
 
     for when in ("on_epoch_begin", "on_train_end"):
         model = trained(kind, size, alpha=1e-9, min_alpha=1e-9, callbacks=[Sets(when)])
+        held = model.wv.vectors
         more(model, start_alpha=1e-9, end_alpha=1e-9)
+        assert model.wv.vectors is held  # as programs hold it
         for array in (model.wv.vectors, model.syn1neg):
             np.testing.assert_allclose(array[0], 7, atol=1e-3)
             assert not np.allclose(array[1], 7)
@@ -176,7 +138,7 @@ def test_training_goes_on_from_what_users_write_into_arrays(kind: str, size: int
 
 @pytest.mark.parametrize("size", [16, 20])
 @pytest.mark.parametrize("kind", ["dm", "dbow", "concat"])
-def test_a_text_alone_sees_the_arrays_as_they_are(kind: str, size: int) -> None:
+def test_a_text_alone_sees_the_arrays_as_they_are(kind, size):
     model = trained(kind, size)
     text = SENTENCES[0]
     first = model.infer_vector(text)
@@ -187,15 +149,18 @@ def test_a_text_alone_sees_the_arrays_as_they_are(kind: str, size: int) -> None:
     assert not np.array_equal(first, again)
     assert np.array_equal(again, model.infer_vector([text, SENTENCES[1]])[0])
     assert np.array_equal(again, pickle.loads(pickle.dumps(model)).infer_vector(text))
+    more(model)
+    model.syn1neg = -model.syn1neg
+    assert np.array_equal(model.infer_vector(text), pickle.loads(pickle.dumps(model)).infer_vector(text))
 
 
-def test_documents_may_have_no_tags() -> None:
+def test_documents_may_have_no_tags():
     model = Doc2Vec([TaggedDocument(line, []) for line in SENTENCES], vector_size=20, min_count=1, epochs=1)
     assert model.dv.vectors.shape == (0, 20)
     assert model.infer_vector(SENTENCES[0]).shape == (20,)
 
 
-def test_a_text_alone_does_not_draw_all_negatives() -> None:
+def test_a_text_alone_does_not_draw_all_negatives():
     texts = [[f"w{i * 40 + k}" for k in range(40)] for i in range(500)]
     model = Doc2Vec(
         [TaggedDocument(text, [i]) for i, text in enumerate(texts)], vector_size=16, min_count=1, epochs=1
@@ -211,3 +176,34 @@ def test_a_text_alone_does_not_draw_all_negatives() -> None:
         model.infer_vector(texts[:40] * 10)
         together.append(time.process_time() - start)
     assert min(alone) < 5 * min(together)  # it was 500 times
+
+
+@pytest.mark.parametrize("kind", ["dm", "dbow", "concat"])
+def test_the_first_text_of_a_loaded_model_does_not_wait(kind, tmp_path):
+    trained(kind, 20, hs=0, negative=5).save(tmp_path / "m")
+    firsts, others = [], []
+    for _ in range(5):  # the least of five: others work on the machine, too
+        model = Doc2Vec.load(tmp_path / "m")
+        times = []
+        for text in SENTENCES[:12]:
+            start = time.process_time()
+            model.infer_vector(text)
+            times.append(time.process_time() - start)
+        firsts.append(times[0])
+        others += times[1:]
+    assert min(firsts) < 10 * min(others)  # it was 20 to 100 times
+
+
+@pytest.mark.parametrize("kind", ["dm", "dbow", "concat"])
+def test_a_vector_does_not_depend_on_where_the_arrays_are(kind, monkeypatch):
+    """Arrays of vectors that fill their rows are read in place, others are copied a few rows at a time."""
+    monkeypatch.setattr("wordvec_ca.training.inference.BYTES_AT_ONCE", 1 << 12)  # a few epochs at once
+    model = trained(kind, 16)
+    in_place = model.infer_vector(SENTENCES[0])
+    for owner, name in ((model.wv, "vectors"), (model.dv, "vectors"), (model, "syn1neg"), (model, "syn1")):
+        if hasattr(owner, name):
+            array = getattr(owner, name)
+            moved = np.empty(array.size + 1, np.float32)[1:].reshape(array.shape)
+            moved[:] = array
+            setattr(owner, name, moved)
+    assert np.array_equal(model.infer_vector(SENTENCES[0]), in_place)

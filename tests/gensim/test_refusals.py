@@ -1,19 +1,15 @@
 """What the drop-ins refuse leaves nothing half done: tables that grow, files that no reader could read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wordvec_ca import fasttext, vectors
-from wordvec_ca.errors import DataError
-from wordvec_ca.gensim.models import FastText, KeyedVectors, Phrases
-from wordvec_ca.gensim.models.doc2vec import Doc2Vec, TaggedDocument
+from wordvec_ca import DataError, fasttext, vectors
+from wordvec_ca.gensim.models import Doc2Vec, FastText, KeyedVectors, Phrases
+from wordvec_ca.gensim.models.doc2vec import TaggedDocument
 
 LINES = [["a", "b", "c"], ["b", "c", "d"]] * 5
 
@@ -65,7 +61,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("make", [plain, with_ngrams])
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused_changes_nothing(name: str, make: Callable[[], Any], tmp_path: Path) -> None:
+def test_what_is_refused_changes_nothing(name, make, tmp_path):
     vectors = make()
     before = content(vectors)
     with pytest.raises((KeyError, OverflowError, TypeError, ValueError)):
@@ -76,7 +72,7 @@ def test_what_is_refused_changes_nothing(name: str, make: Callable[[], Any], tmp
         assert type(vectors).load(tmp_path / "kv").index_to_key == vectors.index_to_key
 
 
-def test_a_key_given_twice_has_one_row() -> None:
+def test_a_key_given_twice_has_one_row():
     vectors = KeyedVectors(2)
     vectors.add_vectors(["x", "x"], np.array([[1, 0], [0, 1]], np.float32), {"count": np.array([3, 4])})
     assert vectors.index_to_key == ["x"]
@@ -88,7 +84,7 @@ def test_a_key_given_twice_has_one_row() -> None:
 
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize("key", ["new york", "two\nlines", "a\tb", ""])
-def test_words_that_would_be_cut_are_not_written(key: str, binary: bool, tmp_path: Path) -> None:
+def test_words_that_would_be_cut_are_not_written(key, binary, tmp_path):
     vectors = KeyedVectors(4)
     vectors.add_vectors(["fine", key], np.eye(2, 4))
     with pytest.raises(DataError, match=r"white space|empty"):
@@ -100,7 +96,7 @@ def test_words_that_would_be_cut_are_not_written(key: str, binary: bool, tmp_pat
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
-def test_a_full_disk_is_named_with_the_file_and_a_remedy(tmp_path: Path) -> None:
+def test_a_full_disk_is_named_with_the_file_and_a_remedy(tmp_path):
     text = tmp_path / "text"
     text.write_text("\n".join(" ".join(line) for line in LINES))
     model = fasttext.train_unsupervised(str(text), minCount=1, dim=4, bucket=10, epoch=1, thread=1)
@@ -118,7 +114,7 @@ def test_a_full_disk_is_named_with_the_file_and_a_remedy(tmp_path: Path) -> None
 
 @pytest.mark.filterwarnings("error:overflow")
 @pytest.mark.parametrize("kind", ["drop-in", "csv"])
-def test_numbers_that_float32_cannot_hold_are_reported(kind: str, tmp_path: Path) -> None:
+def test_numbers_that_float32_cannot_hold_are_reported(kind, tmp_path):
     path = tmp_path / "v.txt"
     load: Any = KeyedVectors.load_word2vec_format
     path.write_text("2 2\na 1e300 1\nb 1 2\n")
@@ -129,7 +125,7 @@ def test_numbers_that_float32_cannot_hold_are_reported(kind: str, tmp_path: Path
         load(path)
 
 
-def test_damaged_tags_name_the_file(tmp_path: Path) -> None:
+def test_damaged_tags_name_the_file(tmp_path):
     model = Doc2Vec([TaggedDocument(["a", "b"], ["first"])] * 3, min_count=1, vector_size=4, workers=1)
     model.save(str(tmp_path / "d.model"))
     data = (tmp_path / "d.model").read_bytes()

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import wordvec_ca.gensim as drop_in
-from wordvec_ca.errors import DataError
-from wordvec_ca.gensim.models import Phrases, Word2Vec
-from wordvec_ca.gensim.models.keyedvectors import KeyedVectors, _load_word2vec_format
+from wordvec_ca import DataError
+from wordvec_ca.gensim.models import Doc2Vec, FastText, KeyedVectors, Phrases, Word2Vec
+from wordvec_ca.gensim.models.doc2vec import TaggedDocument
+from wordvec_ca.gensim.models.keyedvectors import _load_word2vec_format
 from wordvec_ca.gensim.models.phrases import ENGLISH_CONNECTOR_WORDS, Phraser
 
 SMALL: dict[str, Any] = {"vector_size": 12, "min_count": 1, "workers": 1, "epochs": 1, "sample": 0}
@@ -29,7 +30,7 @@ def sentences() -> list[list[str]]:
 
 
 @pytest.mark.parametrize("losses", [BOTH, {"hs": 1, "negative": 0}, {"negative": 5}])
-def test_gensim_loads_and_trains_a_model_of_ours(tmp_path: Path, losses: dict[str, int]) -> None:
+def test_gensim_loads_and_trains_a_model_of_ours(tmp_path, losses):
     theirs = pytest.importorskip("gensim.models").Word2Vec
     ours = Word2Vec(sentences(), **SMALL, **losses)
     ours.save_for_gensim(tmp_path / "m.model")
@@ -46,7 +47,7 @@ def test_gensim_loads_and_trains_a_model_of_ours(tmp_path: Path, losses: dict[st
     assert np.abs(loaded.wv.vectors - before).max() > 1e-4
 
 
-def test_a_file_for_gensim_is_whole_or_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_for_gensim_is_whole_or_as_it_was(tmp_path, monkeypatch):
     theirs = pytest.importorskip("gensim.models").Word2Vec
     ours, save, path = Word2Vec(sentences(), **SMALL), theirs.save, tmp_path / "m.model"
     monkeypatch.setattr(theirs, "save", lambda self, name: save(self, name, sep_limit=100))  # files beside it
@@ -55,7 +56,7 @@ def test_a_file_for_gensim_is_whole_or_as_it_was(tmp_path: Path, monkeypatch: py
     assert {"m.model", "m.model.syn1neg.npy", "m.model.wv.vectors.npy"} == files.keys()
     np.testing.assert_array_equal(theirs.load(str(path)).syn1neg, ours.syn1neg)
 
-    def full(self: object, name: str, **_: object) -> None:
+    def full(self, name, **_):
         Path(name).write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
@@ -68,7 +69,7 @@ def test_a_file_for_gensim_is_whole_or_as_it_was(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("losses", [BOTH, {"hs": 1, "negative": 0}, {"negative": 5}])
-def test_we_load_and_train_a_model_of_gensim(tmp_path: Path, losses: dict[str, int]) -> None:
+def test_we_load_and_train_a_model_of_gensim(tmp_path, losses):
     theirs = pytest.importorskip("gensim.models").Word2Vec(sentences(), **SMALL, **losses)
     theirs.save(str(tmp_path / "m.model"))
     ours = Word2Vec.load(tmp_path / "m.model")
@@ -80,7 +81,7 @@ def test_we_load_and_train_a_model_of_gensim(tmp_path: Path, losses: dict[str, i
     assert np.abs(ours.wv.vectors - before).max() > 1e-4
 
 
-def test_copies_are_trained_alone() -> None:
+def test_copies_are_trained_alone():
     model = Word2Vec(sentences(), **SMALL, **BOTH)
     for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         before, nodes = model.wv.vectors.copy(), model.syn1.copy()
@@ -90,7 +91,7 @@ def test_copies_are_trained_alone() -> None:
         np.testing.assert_array_equal(model.syn1, nodes)
 
 
-def test_train_takes_the_sentences_it_is_given() -> None:
+def test_train_takes_the_sentences_it_is_given():
     text, other = sentences(), [["w1", "w2"]] * 9
     model = Word2Vec(**SMALL)
     model.build_vocab(text)
@@ -100,7 +101,7 @@ def test_train_takes_the_sentences_it_is_given() -> None:
     assert model.train(text, total_examples=120, epochs=1)[1] == sum(map(len, text))
 
 
-def test_rare_words_of_a_file(tmp_path: Path) -> None:
+def test_rare_words_of_a_file(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("a b a b once\n" * 2 + "rare a b\n" + "z y\n" * 3)
     by_lists = Word2Vec([line.split() for line in text.read_text().splitlines()], **{**SMALL, "min_count": 3})
@@ -116,7 +117,7 @@ def test_rare_words_of_a_file(tmp_path: Path) -> None:
     assert (len(few.wv), few.corpus_total_words) == (0, 19)
 
 
-def test_what_is_not_here_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_here_says_where_it_is(monkeypatch):
     for name in ("gensim", "gensim.models"):  # as if it were not installed
         monkeypatch.setitem(sys.modules, name, None)
     for owner, name in ((drop_in, "nonsense"), (drop_in.models, "Nonsense")):
@@ -135,7 +136,7 @@ class OwnVectors(KeyedVectors):
         return table
 
 
-def test_a_subclass_that_reads_files_in_its_own_way(tmp_path: Path) -> None:
+def test_a_subclass_that_reads_files_in_its_own_way(tmp_path):
     (tmp_path / "v.txt").write_text("2 2\na 1 2\nb 3 4\n")
     table = OwnVectors.load_word2vec_format(tmp_path / "v.txt")
     assert table["b"].tolist() == [6, 8]
@@ -145,12 +146,12 @@ def test_a_subclass_that_reads_files_in_its_own_way(tmp_path: Path) -> None:
     assert len(_load_word2vec_format(KeyedVectors, *positional)) == 1
 
 
-def test_windows_as_wide_as_sentences() -> None:
+def test_windows_as_wide_as_sentences():
     wide = Word2Vec(sentences(), **SMALL, window=20_000, sg=1)
     assert np.isfinite(wide.wv.vectors).all()
 
 
-def test_a_python_without_gensim(tmp_path: Path) -> None:
+def test_a_python_without_gensim(tmp_path):
     program = """
 import sys
 sys.modules["gensim"] = None  # an import of it fails
@@ -174,7 +175,7 @@ except ImportError as error:
     assert run.stdout.splitlines() == ["4 ['a_b', 'c_d']", "needs gensim"]
 
 
-def test_phrases_are_gensims(tmp_path: Path) -> None:
+def test_phrases_are_gensims(tmp_path):
     theirs = pytest.importorskip("gensim.models.phrases")
     assert ENGLISH_CONNECTOR_WORDS == theirs.ENGLISH_CONNECTOR_WORDS
     rng = random.Random(2)
@@ -195,7 +196,7 @@ def test_phrases_are_gensims(tmp_path: Path) -> None:
         ours.save(tmp_path / "p")
 
 
-def test_vectors_taken_from_a_file_stop_no_others(tmp_path: Path) -> None:
+def test_vectors_taken_from_a_file_stop_no_others(tmp_path):
     Word2Vec([["w1", "w2"]] * 9, **SMALL).wv.save_word2vec_format(tmp_path / "few.txt")
     model = Word2Vec(**SMALL)
     model.build_vocab(sentences())
@@ -206,7 +207,7 @@ def test_vectors_taken_from_a_file_stop_no_others(tmp_path: Path) -> None:
     assert stay == {"w1", "w2"}
 
 
-def test_frozen_phrases_stay_frozen(tmp_path: Path) -> None:
+def test_frozen_phrases_stay_frozen(tmp_path):
     found = Phrases([["a", "b"]] * 9, min_count=1, threshold=0.1)
     found.freeze().save(tmp_path / "p")
     again = Phrases.load(tmp_path / "p")
@@ -214,13 +215,11 @@ def test_frozen_phrases_stay_frozen(tmp_path: Path) -> None:
     assert again[["a", "b"]] == ["a_b"]
 
 
-def test_an_older_file_stays_until_the_new_one_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_file_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     model, phrases, path = Word2Vec(sentences(), **SMALL), Phrases([["a", "b"]] * 9), tmp_path / "old"
     path.write_text("old")
 
-    def killed(*_: object) -> None:
+    def killed(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("os.replace", killed)
@@ -232,7 +231,7 @@ def test_an_older_file_stays_until_the_new_one_is_whole(
 
 
 @pytest.mark.parametrize("sg", [0, 1])
-def test_both_matrices_give_other_vectors(tmp_path: Path, sg: int) -> None:
+def test_both_matrices_give_other_vectors(tmp_path, sg):
     """They equal those that ``cawv publish`` makes from the same matrices, also for a model of gensim's."""
     from wordvec_ca.tables.published import FittedForm, Halves
 
@@ -250,7 +249,7 @@ def test_both_matrices_give_other_vectors(tmp_path: Path, sg: int) -> None:
         tree.published()
 
 
-def test_one_replaced_name_is_enough_for_a_program() -> None:
+def test_one_replaced_name_is_enough_for_a_program():
     gensim = pytest.importorskip("gensim")
     import wordvec_ca.gensim as ours
     import wordvec_ca.gensim.corpora.dictionary as dictionary
@@ -272,7 +271,7 @@ def test_one_replaced_name_is_enough_for_a_program() -> None:
         ours.nonsense  # noqa: B018
 
 
-def test_a_seed_of_none_is_drawn_and_shown_and_events_are_kept(tmp_path: Path) -> None:
+def test_a_seed_of_none_is_drawn_and_shown_and_events_are_kept(tmp_path):
     first, second = (Word2Vec(sentences(), **{**SMALL, "seed": None}) for _ in range(2))
     assert first.seed != second.seed
     again = Word2Vec(sentences(), **{**SMALL, "seed": first.seed})
@@ -290,14 +289,14 @@ def test_a_seed_of_none_is_drawn_and_shown_and_events_are_kept(tmp_path: Path) -
         wv.vector_size = 1
 
 
-def test_rows_of_buckets_may_be_had_one_by_one() -> None:
+def test_rows_of_buckets_may_be_had_one_by_one():
     from wordvec_ca.gensim.models import FastText
 
     class Rows:
-        def __init__(self, rows: np.ndarray) -> None:
+        def __init__(self, rows):
             self._rows = rows
 
-        def __getitem__(self, row: int) -> np.ndarray:
+        def __getitem__(self, row):
             assert isinstance(row, int)
             return self._rows[row]
 
@@ -307,9 +306,51 @@ def test_rows_of_buckets_may_be_had_one_by_one() -> None:
     np.testing.assert_allclose(wv["unheard"], before, rtol=1e-5)
 
 
-def test_vectors_that_are_not_an_array_are_not_saved_without_them(tmp_path: Path) -> None:
+def test_vectors_that_are_not_an_array_are_not_saved_without_them(tmp_path):
     vectors = Word2Vec(sentences(), **SMALL).wv
     vectors.__dict__["vectors"] = [[1.0]]
     with pytest.raises(DataError, match=r"^vectors is a list.*pickle"):
         vectors.save(tmp_path / "v")
     assert not (tmp_path / "v").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [{"dm": 1}, {"dm": 0, "dbow_words": 1}, {"dm": 1, "hs": 1, "negative": 0}]
+)
+@pytest.mark.parametrize("tag", [int, str])
+def test_gensim_loads_and_trains_documents_of_ours(tmp_path, options, tag):
+    theirs = pytest.importorskip("gensim.models").Doc2Vec
+    documents = [TaggedDocument(words, [tag(n)]) for n, words in enumerate(sentences())]
+    ours = Doc2Vec(documents, **SMALL, **options)
+    ours.save_for_gensim(tmp_path / "m.model")
+    loaded = theirs.load(str(tmp_path / "m.model"))
+    assert isinstance(loaded, theirs)
+    np.testing.assert_array_equal(loaded.dv[tag(7)], ours.dv[tag(7)])
+    np.testing.assert_array_equal(loaded.wv["w1"], ours.wv["w1"])
+    assert loaded.dv.most_similar(tag(7))[0][0] == ours.dv.most_similar(tag(7))[0][0]
+    assert loaded.infer_vector(["w1", "w2"]).any()
+    loaded.train(documents, total_examples=len(documents), epochs=1)
+    assert np.abs(loaded.dv.vectors - ours.dv.vectors).max() > 1e-4
+    with pytest.raises(DataError, match="dm_concat"):
+        Doc2Vec(documents[:9], **SMALL, dm_concat=1).save_for_gensim(tmp_path / "m.model")
+
+
+@pytest.mark.parametrize("bucket", [500, 0])
+def test_gensim_loads_and_trains_ngrams_of_ours(tmp_path, bucket):
+    theirs = pytest.importorskip("gensim.models").FastText
+    ours = FastText(sentences(), **SMALL, bucket=bucket)
+    ours.save_for_gensim(tmp_path / "m.model")
+    ours.wv.save_for_gensim(tmp_path / "m.kv")
+    loaded = theirs.load(str(tmp_path / "m.model"))
+    words = ["w1", *(["w999"] if bucket else [])]  # the last one is unknown
+    for wv in (loaded.wv, type(loaded.wv).load(str(tmp_path / "m.kv"))):
+        np.testing.assert_allclose([wv[word] for word in words], [ours.wv[word] for word in words], atol=1e-6)
+    loaded.train(sentences(), total_examples=120, epochs=1)
+    assert np.abs(loaded.wv.vectors_vocab - ours.wv.vectors_vocab).max() > 1e-4
+
+
+def test_a_program_that_replaces_gensim_writes_no_file_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(pytest.importorskip("gensim.models").word2vec, "Word2Vec", Word2Vec)
+    with pytest.raises(DataError, match="wordvec_ca"):
+        Word2Vec(sentences(), **SMALL).save_for_gensim(tmp_path / "m.model")
+    assert not list(tmp_path.iterdir())

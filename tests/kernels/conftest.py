@@ -1,11 +1,7 @@
 """One process of pytest compiles the reference for all, as each type of number takes half a minute."""
 
-from __future__ import annotations
-
 import fcntl
 import os
-from collections.abc import Iterator
-from typing import Any
 
 import numba
 import numpy as np
@@ -15,7 +11,7 @@ from wordvec_ca.kernels import sgns_reference
 
 
 @pytest.fixture(scope="session", autouse=True)
-def reference_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def reference_compiled_once(tmp_path_factory):
     """Compile for both types at the first call; every second process does so in the other order.
 
     Two processes then compile one type each at the same time, and take the other one from numba's cache.
@@ -27,7 +23,7 @@ def reference_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterato
     compiled, folder = sgns_reference._train_chunk, tmp_path_factory.getbasetemp().parent
     kinds = [np.float32, np.float64][:: -1 if int(worker.removeprefix("gw")) % 2 else 1]
 
-    def first(*given: Any) -> None:
+    def first(*given):
         sgns_reference._train_chunk = compiled
         for kind in kinds:
             with open(folder / f"reference-{kind.__name__}.lock", "w") as lock:

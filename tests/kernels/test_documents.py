@@ -1,7 +1,8 @@
-"""Rows of documents in the loop: against the reference, and against central differences of the losses."""
+"""Trees and rows of documents in the loop: against the reference, and central differences of the losses."""
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -28,7 +29,16 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "pv-dm-attn by place": ("a", {"use_slots": 1, "word_stride": 0}),
     "pv-dm-attn by word": ("a", {"word_stride": 1}),
 }
-SHARED = [name for name in MODELS if name != "pv-dm concatenated"]
+OF_WORDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cbow": ("m", {}),
+    "cbow as word2vec": ("m", {"word2vec_update": 1}),
+    "cbow sum": ("m", {"sum_rows": 1}),
+    "cbow sum as word2vec": ("m", {"sum_rows": 1, "word2vec_update": 1}),
+    "skipgram": ("p", {}),
+    "cwindow": ("s", {}),
+    "cbow-attn": ("a", {"word_slots": 1, "use_slots": 1}),
+}
+"""Models without rows of documents, here with a tree; test_kernels.py has them without one."""
 
 
 @dataclass
@@ -53,7 +63,9 @@ class Problem:
     keep: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
 
     def __post_init__(self) -> None:
-        letter, options = MODELS[self.model]
+        letter, options = (MODELS | OF_WORDS)[self.model]
+        if self.model in OF_WORDS:
+            self.tag_slots, self.tags = 0, [[] for _ in self.lines]
         width = padded(self.d) if self.pad else self.d
         beside = 2 * self.window + self.tag_slots if letter == "s" else 1
         slots = 2 * self.window
@@ -72,7 +84,7 @@ class Problem:
             hyper[name] = value
         self.hyper, self.width, self.beside, self.columns = hyper, width, beside, columns
         rng = np.random.default_rng(1)
-        n_documents = 1 + max(tag for tags in self.tags for tag in tags)
+        n_documents = 1 + max((tag for tags in self.tags for tag in tags), default=-1)
 
         def random(*shape: int, live: int | None = None) -> np.ndarray:
             array = np.zeros(shape)
@@ -108,42 +120,48 @@ class Problem:
         for name, value in changed.items():
             hyper[name] = value
         shared = tuple(arrays[name] for name in "WOKs" + "N" * self.hs)
-        documents = (arrays["D"], arrays["k"], self.rows)
+        more: dict[str, Any] = {}
+        if self.model in MODELS:
+            more["documents"] = (arrays["D"], arrays["k"], self.rows)
+        if n := int(hyper["n_private"][0]):
+            more["private"] = tuple(aligned_zeros((2, min(n, len(a)), a.shape[1])) for a in shared)
+            for rows, array in zip(more["private"], shared, strict=True):
+                rows[:] = array[: rows.shape[1]]
+            more["lock"] = np.zeros(16, np.int32)
         rng, stats = np.array([12345, 94], np.uint64), np.zeros(len(STATS))
         call = (hyper, self.tokens, self.keep, self.pool, shared, rng, stats, self.paths)
         if backend == "reference":
-            sgns_reference.train_chunk(*call, documents=documents)
+            sgns_reference.train_chunk(*call, **more)
         else:
-            _sgns.train_chunk(*call, documents=documents, isa=backend)
+            _sgns.train_chunk(*call, **more, isa=backend)
         return arrays, np.append(stats, rng)
 
 
 def settings() -> list[tuple[str, dict[str, Any]]]:
     """Return each model with sizes, numbers of readers, negatives and trees."""
-    found = []
-    for model, shared_by in product(MODELS, (1, 8)):
-        if shared_by == 1 or model in SHARED:
-            found.append((model, {"shared_by": shared_by, "shrink": True}))
-            found.append((model, {"shared_by": shared_by, "d": 100, "window": 5, "drawn": 7, "spread": 0.1}))
-            found.append((model, {"shared_by": shared_by, "hs": True, "drawn": 0}))
-            found.append((model, {"shared_by": shared_by, "hs": True, "drawn": 3, "d": 64}))
-            found.append((model, {"shared_by": shared_by, "more": {"frozen": 1, "attention_rate": 0.0}}))
-            found.append(
-                (
-                    model,
-                    {
-                        "shared_by": shared_by,
-                        "hs": True,
-                        "drawn": 2,
-                        "more": {"frozen": 1, "attention_rate": 0.0},
-                    },
-                )
-            )
-    return found
+    still = {"frozen": 1, "attention_rate": 0.0}
+    of_documents: list[dict[str, Any]] = [
+        {"shrink": True},
+        {"d": 100, "window": 5, "drawn": 7, "spread": 0.1},
+        {"hs": True, "drawn": 0},
+        {"hs": True, "drawn": 3, "d": 64},
+        {"more": still},
+        {"hs": True, "drawn": 2, "more": still},
+    ]
+    of_words: list[dict[str, Any]] = [
+        {"hs": True, "drawn": drawn, "d": d, "n_words": n_words, "spread": 4 / d, "alpha": 0.02}
+        for drawn, (d, n_words) in product((0, 5), ((20, 50), (100, 9), (140, 300)))
+    ]
+    return [
+        (model, {"shared_by": shared_by, **setting})
+        for models, given in ((MODELS, of_documents), (OF_WORDS, of_words))
+        for model, shared_by, setting in product(models, (1, 8), given)
+        if shared_by == 1 or models[model][0] != "s"
+    ]
 
 
 @pytest.mark.parametrize(("model", "setting"), settings())
-def test_compiled_loop_agrees_with_its_reference(model: str, setting: dict[str, Any]) -> None:
+def test_compiled_loop_agrees_with_its_reference(model, setting):
     for sampled in (False, True):
         problem = Problem(model, **setting)
         if sampled:
@@ -159,7 +177,8 @@ def test_compiled_loop_agrees_with_its_reference(model: str, setting: dict[str, 
         if problem.hyper["frozen"][0]:
             assert moved == {"D"} | ({"W"} if model == "pv-dbow with words" else set())
         else:
-            assert "D" in moved
+            assert ("D" in moved) == (model in MODELS)
+            assert ("O" in moved) == (problem.drawn > 0)
 
 
 def log_sigmoid(z: np.ndarray) -> np.ndarray:
@@ -227,7 +246,7 @@ def plain_loss(problem: Problem, arrays: dict[str, np.ndarray]) -> np.ndarray:
 
 @pytest.mark.parametrize("model", [name for name in MODELS if "word2vec" not in name])
 @pytest.mark.parametrize("hs", [False, True])
-def test_updates_are_the_gradient(model: str, hs: bool) -> None:
+def test_updates_are_the_gradient(model, hs):
     problem = Problem(
         model, d=3, n_words=7, window=2, drawn=0 if hs else 2, hs=hs, pad=False,
         lines=[4, 1, 3], tags=[[0], [1, 2], [0, 3]],
@@ -235,7 +254,7 @@ def test_updates_are_the_gradient(model: str, hs: bool) -> None:
     sizes = {name: array.size for name, array in problem.arrays.items()}
     here = np.concatenate([array.ravel() for array in problem.arrays.values()])
 
-    def loss(vectors: np.ndarray) -> np.ndarray:
+    def loss(vectors):
         parts = np.split(vectors, np.cumsum(list(sizes.values()))[:-1], axis=1)
         named = zip(problem.arrays.items(), parts, strict=True)
         return plain_loss(problem, {name: part.reshape(-1, *array.shape) for (name, array), part in named})
@@ -250,7 +269,7 @@ def test_updates_are_the_gradient(model: str, hs: bool) -> None:
     np.testing.assert_allclose(2 * slopes[1] - slopes[0], -gradient, rtol=1e-5, atol=2e-6)
 
 
-def test_lines_that_do_not_fit_are_refused() -> None:
+def test_lines_that_do_not_fit_are_refused():
     problem = Problem("pv-dm")
     for rows in (problem.rows[1:], problem.rows + 1, np.append(problem.rows[1:], -2)):
         problem.rows = rows
@@ -259,3 +278,55 @@ def test_lines_that_do_not_fit_are_refused() -> None:
     problem = Problem("pv-dm")
     with pytest.raises(ValueError, match="fit"):
         problem.train(ISAS[0], most_tags=2)
+
+
+# ---- trees ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_words", [1, 2, 3, 10, 700])
+def test_the_tree_is_gensims(n_words):
+    word2vec = pytest.importorskip("gensim.models.word2vec")
+    counts = np.random.default_rng(n_words).zipf(1.4, n_words).clip(1, 1_000)  # many are equal
+    theirs = word2vec.KeyedVectors(1, n_words)
+    theirs.index_to_key = list(range(n_words))
+    theirs.expandos["count"] = counts
+    word2vec._assign_binary_codes(theirs)
+    ends, nodes, labels = huffman_paths(counts)
+    for word in range(n_words if n_words > 1 else 0):
+        here = slice(ends[word], ends[word + 1])
+        np.testing.assert_array_equal(n_words - 2 - nodes[here], theirs.get_vecattr(word, "point"))
+        np.testing.assert_array_equal(1 - labels[here], theirs.get_vecattr(word, "code"))
+
+
+def test_no_tree_has_shorter_paths():
+    counts = np.random.default_rng(3).zipf(1.3, 500).clip(1, 10**6)
+    heap, least = counts.tolist(), 0
+    heapq.heapify(heap)
+    while len(heap) > 1:  # the cost of a Huffman tree is the sum over its inner nodes
+        both = heapq.heappop(heap) + heapq.heappop(heap)
+        least += both
+        heapq.heappush(heap, both)
+    paths = huffman_paths(counts)
+    assert (np.diff(paths.ends) * counts).sum() == least
+    # so the probabilities of all words add up to 1 for every x
+    assert (0.5 ** np.diff(paths.ends)).sum() == 1.0
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("drawn", [0, 4])
+@pytest.mark.parametrize("model", ["cbow", "skipgram"])
+def test_private_rows_of_one_thread_change_nothing(model, drawn, isa):
+    problem = Problem(model, drawn=drawn, hs=True)
+    parted, plain = (problem.train(isa, n_private=n, merge_every=5)[0] for n in (7, 0))
+    for name, array in plain.items():
+        np.testing.assert_allclose(parted[name], array, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_misuse_of_the_door_is_a_value_error():
+    problem = Problem("cbow", drawn=0, hs=True)
+    for changed in ({"longest_path": 0}, {"longest_path": -1}, {"drawn": 5}, {"bands": 6}):
+        with pytest.raises(ValueError):
+            problem.train(ISAS[0], **changed)
+    problem.paths = huffman_paths(problem.counts[:-1])
+    with pytest.raises(ValueError, match="Huffman"):
+        problem.train(ISAS[0])

@@ -1,17 +1,13 @@
 """The recorded progress of a run: it has bounded size, and its measurements are not changed."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
-from wordvec_ca.models.config import ResolvedConfig, TrainConfig
-from wordvec_ca.models.history import MOST_POINTS, History, Progress
-from wordvec_ca.models.parameters import EmbeddingModel
+from wordvec_ca import DataError, EmbeddingModel, Progress, TrainConfig
+from wordvec_ca.models.config import ResolvedConfig
+from wordvec_ca.models.history import MOST_POINTS, History
 from wordvec_ca.runs import RunRequest, run_request
 
 
@@ -24,7 +20,7 @@ def record(
     )
 
 
-def test_a_long_run_is_thinned_out_and_its_mean_loss_stays() -> None:
+def test_a_long_run_is_thinned_out_and_its_mean_loss_stays():
     rng, history, n = np.random.default_rng(0), History(), 20_000
     words = np.cumsum(rng.integers(1, 1000, n))
     losses = rng.uniform(1, 5, n)
@@ -37,7 +33,7 @@ def test_a_long_run_is_thinned_out_and_its_mean_loss_stays() -> None:
     assert kept == pytest.approx(float((np.diff(words, prepend=0) * losses).sum()))
 
 
-def test_the_remainder_of_an_epoch_is_no_point_of_its_own() -> None:
+def test_the_remainder_of_an_epoch_is_no_point_of_its_own():
     history = History()
     history.add(record(100, 1000, 2.0))
     history.add(record(200, 1000, 2.0))
@@ -47,7 +43,7 @@ def test_the_remainder_of_an_epoch_is_no_point_of_its_own() -> None:
     assert history.points[1].valid_loss == 3.0
 
 
-def test_a_model_keeps_its_history_and_the_command(tmp_path: Path) -> None:
+def test_a_model_keeps_its_history_and_the_command(tmp_path):
     rng = np.random.default_rng(1)
     text = [[f"w{i}" for i in rng.zipf(1.5, 12) if i < 50] for _ in range(500)]
     config = TrainConfig(model="cbow-attn", vector_size=8, min_count=1, workers=1, epochs=3)
@@ -68,7 +64,7 @@ def test_a_model_keeps_its_history_and_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["1\t2", "a\tb", "inf\t0.1\t1\t5\t0.1\t2\t\t", "\xff"])
-def test_a_damaged_history_is_refused_by_line(tmp_path: Path, line: str) -> None:
+def test_a_damaged_history_is_refused_by_line(tmp_path, line):
     history = History()
     history.add(record(1, 2, 3.0))
     history.save(tmp_path / "h")

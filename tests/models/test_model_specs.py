@@ -1,7 +1,5 @@
 """The table of models agrees with the training loop and with the documentation."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import get_args
@@ -24,13 +22,13 @@ from wordvec_ca.specs.models import (
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_loop_tells_compositions_apart() -> None:
+def test_the_loop_tells_compositions_apart():
     letters = {spec.composition: spec.letter for spec in SPECS}
     assert len(set(letters.values())) == len(letters)
     assert set(reference.COMPOSITIONS) == set(letters.values())
 
 
-def test_aliases_lead_to_models() -> None:
+def test_aliases_lead_to_models():
     assert not set(MODEL_ALIASES) & set(MODELS)
     for alias, name in MODEL_ALIASES.items():
         assert TrainConfig(model=alias) == TrainConfig(model=name)
@@ -38,7 +36,7 @@ def test_aliases_lead_to_models() -> None:
         spec_of("glove")
 
 
-def test_defaults_follow_from_the_table() -> None:
+def test_defaults_follow_from_the_table():
     for spec in SPECS:
         config = ResolvedConfig.of(TrainConfig(model=spec.name))
         assert config.window == spec.window
@@ -55,7 +53,7 @@ def test_defaults_follow_from_the_table() -> None:
     assert models_with("pairwise") == ("skipgram", "ssg", "pv-dbow")
 
 
-def test_the_documentation_shows_the_table() -> None:
+def test_the_documentation_shows_the_table():
     page = (ROOT / "docs" / "models.md").read_text("utf-8")
     hook = runpy.run_path(str(ROOT / "scripts" / "site" / "model_table.py"))
     shown = hook["on_page_markdown"](page)
@@ -63,5 +61,5 @@ def test_the_documentation_shows_the_table() -> None:
     assert [row.split("`")[1] for row in rows] == ["--model", *MODELS]
 
 
-def test_type_checkers_know_all_names_and_nothing_else() -> None:
+def test_type_checkers_know_all_names_and_nothing_else():
     assert set(get_args(ModelName)) == {*MODELS, *MODEL_ALIASES}

@@ -1,7 +1,5 @@
 """What a model directory publishes, and other vectors from the same parameters."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -10,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError, OptionError, OptionWarning
+from wordvec_ca import DataError, EmbeddingModel, KeyedVectors, TrainConfig, train
+from wordvec_ca.errors import OptionError, OptionWarning
 from wordvec_ca.files import changed_files
-from wordvec_ca.models import EmbeddingModel, TrainConfig, publish
-from wordvec_ca.runs import continued_config, train
+from wordvec_ca.models import publish
+from wordvec_ca.runs import continued_config
 from wordvec_ca.specs.models import VECTOR_FORMS
 from wordvec_ca.tables import fitted_ngrams
-from wordvec_ca.vectors import KeyedVectors
 
 KINDS: list[dict[str, Any]] = [
     {"model": "cbow-attn"},
     {"model": "ssg"},
     {"model": "cwindow"},
-    {"model": "cbow", "parts": "near:1,far"},
+    {"model": "cbow"},
     {"model": "skipgram", "subwords": True, "min_n": 2, "max_n": 3},
 ]
 
@@ -41,9 +39,7 @@ def trained(output: Path, **options: Any) -> EmbeddingModel:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[" ".join(map(str, kind.values())) for kind in KINDS])
-def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
-    tmp_path: Path, kind: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_form_of_every_model_is_the_same_from_memory_and_disk(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(fitted_ngrams, "LEAST_EXPLAINED", -9.0)  # of sixty words, n-grams tell nothing
     model = trained(tmp_path / "m", vectors="both", **kind)
     loaded = EmbeddingModel.load(tmp_path / "m")
@@ -76,7 +72,7 @@ def test_every_form_of_every_model_is_the_same_from_memory_and_disk(
     assert np.array_equal(again.vectors, model.vectors.vectors)
 
 
-def test_a_directory_is_published_in_place_and_back(tmp_path: Path) -> None:
+def test_a_directory_is_published_in_place_and_back(tmp_path):
     model = trained(tmp_path / "m", vectors="input")
     before = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
     publish(tmp_path / "m", "both")
@@ -98,7 +94,7 @@ def test_a_directory_is_published_in_place_and_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["input", "output"])
-def test_published_vectors_are_not_taken_for_missing_input_rows(tmp_path: Path, form: str) -> None:
+def test_published_vectors_are_not_taken_for_missing_input_rows(tmp_path, form):
     trained(tmp_path / "m", vectors="both")
     (tmp_path / "m" / "inputs.npy").unlink()
     with pytest.raises(DataError, match=r"inputs\.npy' is missing"):
@@ -110,7 +106,7 @@ def test_published_vectors_are_not_taken_for_missing_input_rows(tmp_path: Path, 
         KeyedVectors.load(tmp_path / "m", vectors=form)
 
 
-def test_only_missing_files_that_can_be_made_again_are_made(tmp_path: Path) -> None:
+def test_only_missing_files_that_can_be_made_again_are_made(tmp_path):
     trained(tmp_path / "m", vectors="both")
     (tmp_path / "m" / "vectors.kv.vectors.npy").unlink()
     publish(tmp_path / "m", "both")
@@ -121,7 +117,7 @@ def test_only_missing_files_that_can_be_made_again_are_made(tmp_path: Path) -> N
         publish(tmp_path / "m", "output")
 
 
-def test_a_model_whose_record_lacks_the_form_is_refused(tmp_path: Path) -> None:
+def test_a_model_whose_record_lacks_the_form_is_refused(tmp_path):
     trained(tmp_path / "m", vectors="input")
     config = tmp_path / "m" / "config.json"
     record = json.loads(config.read_text())
@@ -132,14 +128,12 @@ def test_a_model_whose_record_lacks_the_form_is_refused(tmp_path: Path) -> None:
         EmbeddingModel.load(tmp_path / "m")
 
 
-def test_models_with_ngrams_publish_input_rows_unless_asked(tmp_path: Path) -> None:
+def test_models_with_ngrams_publish_input_rows_unless_asked(tmp_path):
     assert trained(tmp_path / "n", subwords=True).form == "input"
     assert trained(tmp_path / "b", subwords=True, vectors="both").form == "both"
 
 
-def test_ngrams_are_fitted_to_a_model_that_has_none_and_whose_spelling_tells_something(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ngrams_are_fitted_to_a_model_that_has_none_and_whose_spelling_tells_something(tmp_path, monkeypatch):
     with pytest.warns(OptionWarning, match="spelling"):  # what was trained is published as both
         assert trained(tmp_path / "m", vectors="fitted").form == "both"
     with pytest.raises(DataError, match="spelling"):
@@ -158,7 +152,7 @@ def test_ngrams_are_fitted_to_a_model_that_has_none_and_whose_spelling_tells_som
             TrainConfig(vectors="fitted", **options)
 
 
-def test_what_cannot_be_published_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_published_is_refused(tmp_path):
     model = trained(tmp_path / "hs", hs=True, negative=0)
     assert model.form == "input"
     with pytest.raises(OptionError, match="vectors is 'both'; with negative=0 there are no output rows"):
@@ -175,7 +169,7 @@ def test_what_cannot_be_published_is_refused(tmp_path: Path) -> None:
         KeyedVectors.load(tmp_path / "several", vectors="half")
 
 
-def test_a_link_out_of_the_model_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_out_of_the_model_is_not_followed(tmp_path):
     trained(tmp_path / "m")
     (tmp_path / "m" / "vocab.tsv").rename(tmp_path / "words")
     (tmp_path / "m" / "vocab.tsv").symlink_to(tmp_path / "words")

@@ -1,23 +1,16 @@
 """The mean attention of a word: against a slow loop, with extreme logits, from a model and its directory."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from wordvec_ca import DataError, EmbeddingModel, KeyedVectors, TrainConfig, Vocab
 from wordvec_ca.cli import main
-from wordvec_ca.corpus import Vocab
-from wordvec_ca.errors import DataError
-from wordvec_ca.models import EmbeddingModel, TrainConfig
-from wordvec_ca.models.attention import weights_by_word
 from wordvec_ca.tables import attention as attention_module
 from wordvec_ca.tables import mean_attention
-from wordvec_ca.vectors import KeyedVectors
 
 WORDS = ["the", "of", "cat", "sat", "slept"]
 COUNTS = [50, 30, 10, 7, 3]
@@ -57,14 +50,16 @@ def slowly(model: EmbeddingModel) -> list[float]:
 
 @pytest.mark.parametrize("clip", [10.0, 1.5])
 @pytest.mark.parametrize("kind", ["full", "word", "position"])
-def test_weights_are_those_of_the_definition(
-    kind: str, clip: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_are_those_of_the_definition(kind, clip, tmp_path, monkeypatch):
     model = model_of(kind, clip=clip)
     expected = slowly(model)
     model.save(tmp_path / "m")
     monkeypatch.setattr(attention_module, "BLOCK_BYTES", 100)  # two words a block
-    for found in (weights_by_word(model), weights_by_word(tmp_path / "m"), model.vectors.attention):
+    for found in (
+        model.word_attention(),
+        KeyedVectors.load(tmp_path / "m").attention,
+        model.vectors.attention,
+    ):
         assert found is not None
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -75,38 +70,39 @@ def test_weights_are_those_of_the_definition(
         assert np.ptp(expected) > 0.1
 
 
-def test_logits_beyond_the_range_of_exp_are_safe() -> None:
+def test_logits_beyond_the_range_of_exp_are_safe():
     logits = np.array([[800.0], [799.0], [-800.0]], np.float32)
     found = mean_attention(logits, np.zeros(4, np.float32), np.array([1, 1, 2]), clip=1e4)
     share = np.exp([0.0, -1.0, -1600.0])
     np.testing.assert_allclose(found, share / (share @ [0.25, 0.25, 0.5]), rtol=1e-6)
 
 
-def test_logits_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+def test_logits_that_are_not_finite_are_refused(tmp_path):
     model = model_of("full")
     model.word_logits[2, 1] = np.nan
     model.save(tmp_path / "m")
     with pytest.raises(DataError, match="NaN"):
-        weights_by_word(tmp_path / "m")
+        _ = KeyedVectors.load(tmp_path / "m").attention
     with pytest.raises(DataError, match="all counts are 0"):
         mean_attention(np.zeros((2, 1), np.float32), np.zeros(2, np.float32), np.zeros(2), 10.0)
 
 
-def test_a_model_without_attention_has_no_weights(tmp_path: Path) -> None:
+def test_a_model_without_attention_has_no_weights(tmp_path):
     config = TrainConfig(model="cbow", vector_size=6, min_count=1)
     model = EmbeddingModel(config, Vocab(list(WORDS), np.array(COUNTS)))
     model.initialise()
     model.save(tmp_path / "m")
     assert not model.vectors.attends
     assert not KeyedVectors.load(tmp_path / "m").attends
-    for one in (model, tmp_path / "m"):
-        with pytest.raises(DataError, match="attention"):
-            weights_by_word(one)
+    with pytest.raises(DataError, match="attention"):
+        model.word_attention()
+    with pytest.raises(DataError, match="attention"):
+        _ = KeyedVectors.load(tmp_path / "m").attention
     with pytest.raises(DataError, match="no attention to fold"):
         model.vectors.with_attention_folded()
 
 
-def test_vectors_open_without_the_logits_which_are_missed_when_they_are_needed(tmp_path: Path) -> None:
+def test_vectors_open_without_the_logits_which_are_missed_when_they_are_needed(tmp_path):
     model_of("full").save(tmp_path / "m")
     (tmp_path / "m" / "attention_words.npy").unlink()
     (tmp_path / "m" / "SHA256SUMS").unlink()
@@ -117,7 +113,7 @@ def test_vectors_open_without_the_logits_which_are_missed_when_they_are_needed(t
 
 
 @pytest.mark.parametrize("damage", [{"attention": "wide"}, {"attention": "word"}, {"attention_clip": "ten"}])
-def test_logits_of_another_model_are_refused(tmp_path: Path, damage: dict[str, object]) -> None:
+def test_logits_of_another_model_are_refused(tmp_path, damage):
     model_of("full").save(tmp_path / "m")
     place = tmp_path / "m" / "config.json"
     record = json.loads(place.read_text("utf-8"))
@@ -127,7 +123,7 @@ def test_logits_of_another_model_are_refused(tmp_path: Path, damage: dict[str, o
         _ = KeyedVectors.load(tmp_path / "m").attention
 
 
-def test_folded_vectors_are_multiplied_and_say_so(tmp_path: Path) -> None:
+def test_folded_vectors_are_multiplied_and_say_so(tmp_path):
     model = model_of("full")
     model.save(tmp_path / "m")
     vectors = KeyedVectors.load(tmp_path / "m")
@@ -140,7 +136,7 @@ def test_folded_vectors_are_multiplied_and_say_so(tmp_path: Path) -> None:
     assert folded.similarity("cat", "sat") == pytest.approx(vectors.similarity("cat", "sat"), abs=1e-6)
 
 
-def test_both_faces_write_the_same_vectors_for_programs_that_average(tmp_path: Path) -> None:
+def test_both_faces_write_the_same_vectors_for_programs_that_average(tmp_path):
     model_of("full").save(tmp_path / "m")
     vectors = KeyedVectors.load(tmp_path / "m")
     vectors.save(tmp_path / "python", format="model2vec")
@@ -153,7 +149,7 @@ def test_both_faces_write_the_same_vectors_for_programs_that_average(tmp_path: P
     assert np.array_equal(KeyedVectors.load(tmp_path / "plain").vectors, vectors.vectors)
 
 
-def test_some_rows_of_a_table_keep_all_that_is_known(tmp_path: Path) -> None:
+def test_some_rows_of_a_table_keep_all_that_is_known(tmp_path):
     model_of("full").save(tmp_path / "m")
     vectors = KeyedVectors.load(tmp_path / "m")
     rows = np.array([3, 0])

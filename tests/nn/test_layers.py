@@ -5,8 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'wordvec-ca[torch]'")
 import torch.nn.functional as F  # noqa: E402
 
-from wordvec_ca.nn.conv import CAConv1d, CAConv2d, CAConv3d  # noqa: E402
-from wordvec_ca.nn.linear import CALinear  # noqa: E402
+from wordvec_ca.nn.linear import CAConv1d, CAConv2d, CAConv3d, CALinear  # noqa: E402
 from wordvec_ca.nn.residual import CAResidual  # noqa: E402
 
 

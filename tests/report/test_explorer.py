@@ -1,18 +1,15 @@
 """The explorer: the map and the page without a browser."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordvec_ca.cli import main
-from wordvec_ca.errors import DataError
-from wordvec_ca.report import explore, read_classes
+from wordvec_ca import DataError, KeyedVectors, explore
+from wordvec_ca.report import read_classes
+from wordvec_ca.report.explorer.contents import STEPS, whole_numbers
 from wordvec_ca.report.explorer.coordinates import word_map
 from wordvec_ca.report.explorer.neighbour_graph import (
     NeighbourGraph,
@@ -20,9 +17,7 @@ from wordvec_ca.report.explorer.neighbour_graph import (
     distance_of_neighbourhoods,
     neighbour_graph,
 )
-from wordvec_ca.report.explorer.quantised import STEPS, whole_numbers
 from wordvec_ca.tables import EightBit, Resamples
-from wordvec_ca.vectors import KeyedVectors
 
 
 def directions(n_words: int, seed: int = 1, size: int = 20) -> np.ndarray:
@@ -46,7 +41,7 @@ def array(page: str, name: str, dtype: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(found[1]), dtype=dtype)
 
 
-def test_neighbours_are_those_of_an_exact_search() -> None:
+def test_neighbours_are_those_of_an_exact_search():
     words = vectors()
     graph = neighbour_graph(words.vectors, topn=7)
     for row in range(0, 400, 40):
@@ -55,14 +50,14 @@ def test_neighbours_are_those_of_an_exact_search() -> None:
         assert graph.cosines[row] == pytest.approx([cosine for _, cosine in expected], abs=1e-6)
 
 
-def test_change_is_the_share_of_neighbours_not_in_common() -> None:
+def test_change_is_the_share_of_neighbours_not_in_common():
     scores = np.zeros((2, 4), np.float32)
     one = NeighbourGraph(np.array([[1, 2, 3, 4], [5, 6, 7, 8]]), scores)
     other = NeighbourGraph(np.array([[4, 3, 2, 1], [8, 9, 10, 11]]), scores)
     assert change(one, other).tolist() == [0, 0.75]
 
 
-def test_the_distance_of_neighbourhoods_is_that_of_the_cosines_with_them() -> None:
+def test_the_distance_of_neighbourhoods_is_that_of_the_cosines_with_them():
     words = [directions(60, seed) for seed in (1, 2)]
     one, other = (neighbour_graph(given, topn=5) for given in words)
     found = distance_of_neighbourhoods(one, other, *words)
@@ -72,7 +67,7 @@ def test_the_distance_of_neighbourhoods_is_that_of_the_cosines_with_them() -> No
     assert distance_of_neighbourhoods(one, one, words[0], words[0]) == pytest.approx(0, abs=1e-6)
 
 
-def test_numbers_of_the_page_give_the_vectors_back() -> None:
+def test_numbers_of_the_page_give_the_vectors_back():
     given = np.concatenate([directions(50, size=7) * 3, np.zeros((1, 7), np.float32)])
     upper, lower, scales = whole_numbers(given)
     rest = np.stack([lower >> shift & 3 for shift in (0, 2, 4, 6)], axis=1).ravel()[: given.size]
@@ -81,9 +76,7 @@ def test_numbers_of_the_page_give_the_vectors_back() -> None:
 
 
 @pytest.mark.parametrize("method", ["pca", "tsne"])
-def test_the_same_seed_gives_the_same_map_and_it_is_faithful(
-    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_seed_gives_the_same_map_and_it_is_faithful(method, tmp_path, monkeypatch):
     if method == "tsne":
         pytest.importorskip("openTSNE", reason="needs the extra map")
         # a fifth of the iterations, which preserve more than half of the neighbours of so few points
@@ -104,7 +97,7 @@ def test_the_same_seed_gives_the_same_map_and_it_is_faithful(
     assert np.array_equal(word_map(given, method=method, seed=3, cache=tmp_path / "maps").places, one.places)
 
 
-def test_a_page_holds_the_most_frequent_words_that_fit() -> None:
+def test_a_page_holds_the_most_frequent_words_that_fit():
     words = vectors()
     page = explore(words, method="pca", words=100)
     assert page.n_words == 100
@@ -119,7 +112,7 @@ def test_a_page_holds_the_most_frequent_words_that_fit() -> None:
         explore(words, method="pca", max_megabytes=1e-5)
 
 
-def test_words_without_direction_are_left_out_and_two_models_share_words() -> None:
+def test_words_without_direction_are_left_out_and_two_models_share_words():
     one = KeyedVectors(["a", "b", "c", "d", "e"], np.array([[1, 0], [0, 0], [0, 1], [1, 1], [2, 1]], "f4"))
     other = KeyedVectors(["e", "d", "x", "b", "a"], np.array([[1, 0], [1, 2], [3, 1], [1, 1], [0, 1]], "f4"))
     page = explore(one, other, method="pca").html
@@ -129,27 +122,18 @@ def test_words_without_direction_are_left_out_and_two_models_share_words() -> No
         explore(KeyedVectors(["a", "b"], np.array([[1, 0], [0, 0]], "f4")))
 
 
-def test_without_tsne_the_command_says_how_to_install_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    vectors().save(tmp_path / "v.kv", format="gensim")
+def test_without_tsne_the_command_says_how_to_install_it(command, monkeypatch):
+    vectors().save("v.kv", format="gensim")
     monkeypatch.setattr("wordvec_ca.report.explorer.coordinates.find_spec", lambda name: None)
     for method, code in (("tsne", 1), ("auto", 0)):
-        with pytest.raises(SystemExit) as ended:
-            main(["explore", str(tmp_path / "v.kv"), "-o", str(tmp_path / "p.html"), "--method", method])
-        assert ended.value.code == code
-        assert "pip install 'wordvec-ca[map]'" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as ended:
-        main(["explore", str(tmp_path / "v.kv"), "-o", str(tmp_path / "p.html")])
-    assert ended.value.code == 2  # it exists
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(["explore", str(tmp_path / "v.kv")])
-    assert ended.value.code == 2
-    assert "-o FILE" in capsys.readouterr().err
+        command("explore", "v.kv", "-o", "p.html", "--method", method).says(
+            code, "pip install 'wordvec-ca[map]'"
+        )
+    command("explore", "v.kv", "-o", "p.html").says(2, "exists")
+    command("explore", "v.kv").says(2, "-o FILE")
 
 
-def test_neighbours_are_as_sure_as_cawv_nn_says() -> None:
+def test_neighbours_are_as_sure_as_cawv_nn_says():
     words = vectors(80)
     noise = np.random.default_rng(1).normal(size=(4, 80, 20)).astype(np.float32)
     models = EightBit.empty(4, 80, 20)
@@ -169,14 +153,14 @@ def test_neighbours_are_as_sure_as_cawv_nn_says() -> None:
         assert high[row] / 100 == pytest.approx([one.high for one in expected], abs=0.0051)
 
 
-def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing() -> None:
+def test_a_notebook_shows_the_page_in_a_frame_that_reaches_nothing():
     shown = explore(vectors(30), method="pca")._repr_html_()
     assert shown.startswith("<iframe")
     assert 'sandbox="allow-scripts allow-downloads"' in shown
     assert "<script" not in shown
 
 
-def test_classes_of_words(tmp_path: Path) -> None:
+def test_classes_of_words(tmp_path):
     (tmp_path / "c.tsv").write_text("w1\tnoun\nw2\tverb\n\n", encoding="utf-8")
     classes = read_classes(tmp_path / "c.tsv")
     assert array(explore(vectors(30), method="pca", classes=classes).html, "classes", "<i2").tolist()[:4] == [
@@ -190,12 +174,12 @@ def test_classes_of_words(tmp_path: Path) -> None:
         read_classes(tmp_path / "c.tsv")
 
 
-def test_the_verdicts_of_a_comparison_are_shown() -> None:
+def test_the_verdicts_of_a_comparison_are_shown():
     page = explore(vectors(30), vectors(30, seed=2), method="pca", changed={"w3": True, "w4": False}).html
     assert np.flatnonzero(array(page, "changed", "u1")).tolist() == [3]
 
 
-def test_a_table_for_embedding_atlas(tmp_path: Path) -> None:
+def test_a_table_for_embedding_atlas(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
     one, other = vectors(60), vectors(60, seed=2)
     one.index_to_key[1] = "\ud800<b>"  # UTF-8 has no such character

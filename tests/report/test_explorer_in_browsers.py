@@ -1,10 +1,7 @@
 """The explorer in real browsers: a reader's actions on wide and narrow screens; nothing is fetched."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +10,7 @@ import firefox
 import numpy as np
 import pytest
 
-from wordvec_ca.associations import axis
-from wordvec_ca.models import TrainConfig, attention_weights
-from wordvec_ca.report import explore
-from wordvec_ca.runs import train
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca import KeyedVectors, TrainConfig, attention_weights, axis, explore, train
 
 Browser = chromium.Chromium | firefox.Firefox
 
@@ -55,7 +48,7 @@ class Pages(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+def pages(tmp_path_factory):
     """Write the pages."""
     folder = tmp_path_factory.mktemp("explorer")
     rng = np.random.default_rng(1)
@@ -79,7 +72,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
 
 @pytest.fixture(scope="session", params=[chromium, firefox], ids=["chromium", "firefox"])
-def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+def browser(request):
     """Return a headless browser."""
     pytest.importorskip("websocket", reason="the browsers are driven through websocket-client")
     path = request.param.executable()
@@ -110,9 +103,7 @@ def same(found: list[str], expected: list[str]) -> bool:
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_reader_finds_neighbours_goes_on_and_back(
-    browser: Browser, pages: Pages, width: int, theme: str, tmp_path: Path
-) -> None:
+def test_a_reader_finds_neighbours_goes_on_and_back(browser, pages, width, theme, tmp_path):
     visit(browser, pages.one, width)
     if browser.evaluate("document.documentElement.dataset.theme") != theme:
         browser.click("#theme")
@@ -141,7 +132,7 @@ def test_a_reader_finds_neighbours_goes_on_and_back(
     assert browser.complaints == []
 
 
-def test_a_click_on_the_map_and_a_lasso_find_words(browser: Browser, pages: Pages) -> None:
+def test_a_click_on_the_map_and_a_lasso_find_words(browser, pages):
     visit(browser, pages.one)
     row = browser.evaluate("explorer.vocabulary.find('cheese')")
     browser.evaluate(f"explorer.map.setView({{x: explorer.map.places[2 * {row}], "
@@ -161,19 +152,21 @@ def test_a_click_on_the_map_and_a_lasso_find_words(browser: Browser, pages: Page
     assert browser.complaints == []
 
 
-def test_attention_on_a_typed_sentence_is_that_of_the_model(browser: Browser, pages: Pages) -> None:
+def test_attention_on_a_typed_sentence_is_that_of_the_model(browser, pages):
     visit(browser, pages.one)
     browser.click("#tab-sentence")
     browser.click("#sentence")
     sentence = "north south unheard east west wind salt king"
     browser.type(sentence)
     tokens = sentence.split()
+    browser.wait(f"document.querySelectorAll('#targets li').length >= {len(tokens)}")
     for target in (0, 3, 7):
         browser.click(f"#targets li:nth-child({target + 1}) button")
+        expected = [w.weight for w in attention_weights(pages.model, tokens, target) if w.weight is not None]
+        browser.wait(f"document.querySelectorAll('[data-weight]').length == {len(expected)}")
         shown = browser.evaluate(
             "[...document.querySelectorAll('[data-weight]')].map(e => +e.dataset.weight)"
         )
-        expected = [w.weight for w in attention_weights(pages.model, tokens, target) if w.weight is not None]
         assert shown == pytest.approx(expected, abs=1e-3)
     browser.click("#sentence")
     browser.type(" queen")
@@ -181,7 +174,7 @@ def test_attention_on_a_typed_sentence_is_that_of_the_model(browser: Browser, pa
     assert browser.complaints == []
 
 
-def test_two_models_are_compared(browser: Browser, pages: Pages) -> None:
+def test_two_models_are_compared(browser, pages):
     visit(browser, pages.two, hash_="#word=queen")
     models = [KeyedVectors.load(pages.model.with_name(name)) for name in ("m1", "m2")]
     near = [[word for word, _ in model.most_similar("queen", topn=20)] for model in models]
@@ -210,7 +203,7 @@ def test_two_models_are_compared(browser: Browser, pages: Pages) -> None:
     assert browser.complaints == []
 
 
-def test_the_search_box_is_replaced_by_what_is_typed_and_restored(browser: Browser, pages: Pages) -> None:
+def test_the_search_box_is_replaced_by_what_is_typed_and_restored(browser, pages):
     visit(browser, pages.one, hash_="#word=queen")
     browser.click("#query")
     browser.type("kingq")  # not "queenkingq"
@@ -230,7 +223,7 @@ def test_the_search_box_is_replaced_by_what_is_typed_and_restored(browser: Brows
     assert browser.complaints == []
 
 
-def test_escape_clears_poles_and_a_link_keeps_what_is_shown(browser: Browser, pages: Pages) -> None:
+def test_escape_clears_poles_and_a_link_keeps_what_is_shown(browser, pages):
     visit(browser, pages.one, hash_="#find=king%20%E2%80%A6%20bread")
     browser.evaluate("points.focus()")
     browser.press("Escape")  # clears the poles
@@ -253,9 +246,7 @@ def test_escape_clears_poles_and_a_link_keeps_what_is_shown(browser: Browser, pa
     assert browser.complaints == []
 
 
-def test_a_link_restores_lasso_sentence_and_the_map_of_the_second_model(
-    browser: Browser, pages: Pages
-) -> None:
+def test_a_link_restores_lasso_sentence_and_the_map_of_the_second_model(browser, pages):
     visit(browser, pages.two, hash_="#word=queen")
     browser.evaluate(
         "(explorer.showMapOf(1, 0), explorer.selectWithin(explorer.map.inView()),"
@@ -284,9 +275,7 @@ def test_a_link_restores_lasso_sentence_and_the_map_of_the_second_model(
     assert browser.complaints == []
 
 
-def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(
-    browser: Browser, pages: Pages
-) -> None:
+def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(browser, pages):
     visit(browser, pages.one)
     for level, scale in enumerate((1, 3)):  # coarse regions, and finer ones
         browser.evaluate(  # the boxes of the old view are removed, to wait for those of the new one
@@ -321,7 +310,7 @@ def test_the_name_of_a_region_selects_its_words_until_they_are_cleared(
     assert browser.complaints == []
 
 
-def test_sums_poles_and_unknown_words(browser: Browser, pages: Pages) -> None:
+def test_sums_poles_and_unknown_words(browser, pages):
     visit(browser, pages.one, hash_="#find=king%20-%20queen%20%2B%20bread")
     expected = KeyedVectors.load(pages.model).most_similar(["king", "bread"], ["queen"], topn=20)
     assert same(words_of(browser), [word for word, _ in expected])
@@ -339,7 +328,7 @@ def test_sums_poles_and_unknown_words(browser: Browser, pages: Pages) -> None:
     assert browser.complaints == []
 
 
-def test_sums_are_read_as_in_python(browser: Browser, pages: Pages) -> None:
+def test_sums_are_read_as_in_python(browser, pages):
     given = json.loads(SUMS.read_text("utf-8"))
     visit(browser, pages.one)
     for text, expected in given["cases"]:
@@ -358,7 +347,7 @@ def test_sums_are_read_as_in_python(browser: Browser, pages: Pages) -> None:
     assert browser.complaints == []
 
 
-def test_hostile_words_are_shown_and_do_nothing(browser: Browser, pages: Pages) -> None:
+def test_hostile_words_are_shown_and_do_nothing(browser, pages):
     page = pages.hostile.read_text("utf-8")
     assert page.count("<script>") == 1
     assert "alert(1)</script>" not in page
@@ -385,7 +374,7 @@ def test_hostile_words_are_shown_and_do_nothing(browser: Browser, pages: Pages) 
     assert browser.complaints == []
 
 
-def test_the_page_can_reach_nothing(browser: Browser, pages: Pages) -> None:
+def test_the_page_can_reach_nothing(browser, pages):
     visit(browser, pages.one)
     refused = browser.evaluate(
         "new Promise(done => { addEventListener('securitypolicyviolation', e => done(e.effectiveDirective));"
@@ -394,7 +383,7 @@ def test_the_page_can_reach_nothing(browser: Browser, pages: Pages) -> None:
     assert refused == "connect-src"
 
 
-def test_neighbours_are_those_of_the_exact_vectors(browser: Browser, pages: Pages) -> None:
+def test_neighbours_are_those_of_the_exact_vectors(browser, pages):
     """At least 99 % of them are, for words in noise, whose cosines are as close together as possible."""
     visit(browser, pages.hostile)
     rng = np.random.default_rng(1)

@@ -1,7 +1,5 @@
 """The page about a model: it is complete, names what is missing, and no word can make it run code."""
 
-from __future__ import annotations
-
 import html.parser
 import json
 import math
@@ -9,21 +7,16 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import chromium
 import numpy as np
 import pytest
 
-from wordvec_ca.cli import main
-from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.errors import DataError
+from wordvec_ca import EmbeddingModel, TrainConfig, Vocab
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.models.config import TrainConfig
-from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.report.attention import relative_attention, word_classes
-from wordvec_ca.report.charts import Scale, Series, chart
+from wordvec_ca.report.charts import Scale, Series, chart, heat_map
 from wordvec_ca.report.page import render
 from wordvec_ca.report.run import reproduction
 from wordvec_ca.runs import RunRequest, run_request
@@ -47,23 +40,15 @@ HOSTILE += [
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory):
     """Return the directory of a cbow-attn model with hostile words and a hostile name."""
     folder = tmp_path_factory.mktemp("report") / "m<i>&amp;"
     rng = np.random.default_rng(1)
     words = HOSTILE + [f"wort{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(300)] + [".", "7", "1.5"]
     text = [[words[i - 1] for i in rng.zipf(1.4, 15) if i <= len(words)] for _ in range(2_000)]
     config = TrainConfig(model="cbow-attn", vector_size=8, window=4, min_count=1, workers=1, epochs=4)
-    run_request(
-        RunRequest(
-            config=ResolvedConfig.of(config),
-            corpus=text,
-            output=folder,
-            valid=text[:50],
-            validates=True,
-            command="cawv train '<b>'",
-        )
-    )
+    told = {"valid": text[:50], "validates": True, "command": "cawv train '<b>'"}
+    run_request(RunRequest(config=ResolvedConfig.of(config), corpus=text, output=folder, **told))
     return folder
 
 
@@ -96,18 +81,11 @@ class Elements(html.parser.HTMLParser):
         self.text += data
 
 
-def test_the_page_says_what_there_is_to_say(trained: Path) -> None:
+def test_the_page_says_what_there_is_to_say(trained):
     page = render(trained)
     seen = Elements(page)
-    for heading in (
-        "Training",
-        "Vocabulary",
-        "Attention",
-        "Neighbours",
-        "How to repeat the run",
-        "Configuration",
-    ):
-        assert heading in seen.text
+    for name in ("Training", "Vocabulary", "Attention", "Neighbours", "How to repeat", "Configuration"):
+        assert name in seen.text
     record = json.loads((trained / "config.json").read_text())
     assert f"{record['valid_loss_by_epoch'][-1]:.4f}" in seen.text
     assert "cawv train '<b>'" in seen.text
@@ -116,7 +94,7 @@ def test_the_page_says_what_there_is_to_say(trained: Path) -> None:
     assert page.count('<svg role="img"') == page.count("<desc>") == 9  # each picture has a description
 
 
-def test_words_cannot_become_markup_and_nothing_is_fetched(trained: Path) -> None:
+def test_words_cannot_become_markup_and_nothing_is_fetched(trained):
     seen = Elements(render(trained))
     assert not {"script", "img", "iframe", "object", "a", "base", "form", "video"} & set(seen.names)
     assert not [name for name, _ in seen.attributes if name.startswith("on") or name in ("src", "srcset")]
@@ -128,7 +106,7 @@ def test_words_cannot_become_markup_and_nothing_is_fetched(trained: Path) -> Non
     assert "default-src 'none'" in render(trained)
 
 
-def test_the_page_opens_in_a_browser_without_errors(trained: Path, tmp_path: Path) -> None:
+def test_the_page_opens_in_a_browser_without_errors(trained, tmp_path):
     """Our pages have no script, so every message of the console is an error of the page."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
@@ -136,7 +114,7 @@ def test_the_page_opens_in_a_browser_without_errors(trained: Path, tmp_path: Pat
     place = tmp_path / "page.html"
     place.write_text(render(trained), encoding="utf-8")
 
-    def console(path: Path) -> list[str]:
+    def console(path):
         command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
         command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=420,900", "--v=0"]
         command += [f"--screenshot={tmp_path / 'page.png'}", path.as_uri()]
@@ -153,7 +131,7 @@ def test_the_page_opens_in_a_browser_without_errors(trained: Path, tmp_path: Pat
 
 
 @pytest.mark.skipif(chromium.executable() is None, reason="needs Chromium: apt-get install chromium")
-def test_nothing_sticks_out_of_a_narrow_screen(trained: Path, tmp_path: Path) -> None:
+def test_nothing_sticks_out_of_a_narrow_screen(trained, tmp_path):
     (tmp_path / "page.html").write_text(render(trained), encoding="utf-8")
     with chromium.Chromium(str(chromium.executable())) as browser:
         browser.resize(390)
@@ -162,7 +140,7 @@ def test_nothing_sticks_out_of_a_narrow_screen(trained: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("attention", ["full", "position", "word"])
-def test_relative_attention_is_one_on_average(tmp_path: Path, attention: str) -> None:
+def test_relative_attention_is_one_on_average(tmp_path, attention):
     config = TrainConfig(model="cbow-attn", attention=attention, vector_size=4, window=3, workers=1, sample=0)
     made = EmbeddingModel(config, Vocab(["a", "b", "c"], [10, 5, 1]))
     rng = np.random.default_rng(3)
@@ -170,7 +148,7 @@ def test_relative_attention_is_one_on_average(tmp_path: Path, attention: str) ->
     made.slot_logits[:] = rng.normal(size=made.slot_logits.shape)
     made.initialise()
     made.save(tmp_path / "m")
-    (found,) = relative_attention(tmp_path / "m", made.vocab.counts, made.config)
+    found = relative_attention(tmp_path / "m", made.vocab.counts, made.config)
     assert found.weights == pytest.approx([10 / 16, 5 / 16, 1 / 16])
     assert (found.weights @ found.by_word).mean() == pytest.approx(1)
     if attention == "full":
@@ -181,7 +159,7 @@ def test_relative_attention_is_one_on_average(tmp_path: Path, attention: str) ->
     Elements(render(tmp_path / "m"))
 
 
-def test_a_command_that_was_not_recorded_has_the_options_of_the_command_line() -> None:
+def test_a_command_that_was_not_recorded_has_the_options_of_the_command_line():
     config = ResolvedConfig.of(
         TrainConfig(cbow_mean=False, alpha=0.1, field=("title", "text"), hs=True, workers=1)
     )
@@ -191,7 +169,7 @@ def test_a_command_that_was_not_recorded_has_the_options_of_the_command_line() -
     )
 
 
-def test_words_are_put_into_classes() -> None:
+def test_words_are_put_into_classes():
     words = ["the", ".", "of", "1980"] + [f"w{i}" for i in range(1_100)]
     classes = dict(word_classes(words))
     assert classes["punctuation"].tolist() == [1]
@@ -202,7 +180,7 @@ def test_words_are_put_into_classes() -> None:
 
 @pytest.mark.parametrize("n_words", [1, 2, 40, 3_000])
 @pytest.mark.parametrize("kind", ["cbow", "ssg"])
-def test_models_without_history_and_of_any_size(tmp_path: Path, kind: str, n_words: int) -> None:
+def test_models_without_history_and_of_any_size(tmp_path, kind, n_words):
     words = Vocab([f"wort{i}" for i in range(n_words)], [3] * n_words)
     made = EmbeddingModel(TrainConfig(model=kind, vector_size=2, window=2, workers=1), words)
     made.save(tmp_path / "m")  # all vectors are zero
@@ -213,34 +191,23 @@ def test_models_without_history_and_of_any_size(tmp_path: Path, kind: str, n_wor
     assert "nan" not in seen.text
 
 
-def test_the_command(trained: Path, tmp_path: Path, capsys: Any) -> None:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main(["report", *map(str, arguments)])
-        return int(stop.value.code or 0), *capsys.readouterr()
-
-    assert run(trained) == (0, f"{trained / 'report.html'}\n", "")
-    assert run(trained)[0] == 0  # again
-    assert "<!DOCTYPE html>" in run(trained, "-o", "-")[1]
-    assert run(trained, "-o", tmp_path / "page.html")[0] == 0
-    code, _, message = run(trained, "-o", tmp_path / "page.html")
-    assert code == 2
-    assert "--overwrite" in message
-    assert "cawv explore" in (tmp_path / "page.html").read_text("utf-8")
-    with pytest.raises(SystemExit):
-        main(["explore", str(trained), "--method", "pca", "--no-cache", "-q"])
-    assert run(trained, "-o", tmp_path / "page.html", "--overwrite")[0] == 0
-    link = re.search('href="([^"]*words.html)"', (tmp_path / "page.html").read_text("utf-8"))
-    assert link
-    assert (tmp_path / unquote(link[1])).samefile(trained / "words.html")
+def test_the_command(trained, command):
+    assert command("report", trained).says(0).out == f"{trained / 'report.html'}\n"
+    assert "<!DOCTYPE html>" in command("report", trained, "-o", "-").out
+    command("report", trained, "-o", "page.html").says(0)
+    command("report", trained, "-o", "page.html").says(2, "--overwrite")
+    assert "cawv explore" in Path("page.html").read_text("utf-8")
+    command("explore", trained, "--method", "pca", "--no-cache", "-q").says(0)
+    command("report", trained, "-o", "page.html", "--overwrite").says(0)
+    link = re.search('href="([^"]*words.html)"', Path("page.html").read_text("utf-8"))
+    assert Path(unquote(link[1])).samefile(trained / "words.html")
     model = EmbeddingModel.load(trained)
     model.save(trained, overwrite=True)  # a report within does not protect a model
-    assert run(tmp_path)[0] == 1
-    with pytest.raises(DataError, match="not a model directory"):
-        render(tmp_path)
+    Path("none").mkdir()
+    command("report", "none").says(1)
 
 
-def test_ticks_are_round_and_within() -> None:
+def test_ticks_are_round_and_within():
     for low, high in [(0, 1), (1.93, 2.74), (-3, 17), (0, 9.7e5), (0.0399, 0.04)]:
         ticks = Scale(low, high, 0, 100).ticks()
         assert 2 <= len(ticks) <= 8
@@ -249,8 +216,14 @@ def test_ticks_are_round_and_within() -> None:
     assert Scale(1, 100, 0, 100, log=True).place(10) == pytest.approx(50)
 
 
-def test_a_chart_leaves_gaps_where_nothing_is_known() -> None:
+def test_a_chart_leaves_gaps_where_nothing_is_known():
     drawn = chart("t", "d", [Series("s", [1, 2, 3, 4, 5], [1, 2, math.nan, 2, 1])], "x", "y")
     assert drawn.count('class="mark0"') == 2
     assert "nan" not in drawn
     assert chart("t", "d", [Series("s", [1], [math.nan])], "x", "y") == ""
+
+
+def test_a_few_extremes_do_not_make_a_heat_map_pale():
+    drawn = heat_map("t", "d", ["a", "b"], ["1", "2", "3", "4"], [[1, 1, 2, 0.5], [2, 0.5, 2, 1000]])
+    assert drawn.count('fill-opacity="1.00"') == 2 + 6  # two ends of the key, and six cells
+    assert "≥ 2×" in drawn

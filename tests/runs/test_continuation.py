@@ -1,7 +1,5 @@
 """Further training of a finished model, and runs that begin with given vectors."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from pathlib import Path
@@ -9,13 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_runs import Killed
+from small_runs import Killed, killed_after
 
-from wordvec_ca.errors import DataError, OptionError
-from wordvec_ca.models.config import TrainConfig
-from wordvec_ca.models.history import Progress
-from wordvec_ca.models.parameters import EmbeddingModel
-from wordvec_ca.runs.run import resume, train
+from wordvec_ca import DataError, EmbeddingModel, TrainConfig, resume, train
+from wordvec_ca.errors import OptionError
 from wordvec_ca.runs.warm_start import continued_config, expanded_vocab
 from wordvec_ca.specs.models import MODELS
 
@@ -40,14 +35,14 @@ def row(model: EmbeddingModel, word: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["cbow", "skipgram"])
-def test_window_may_be_another_where_no_parameter_depends_on_it(tmp_path: Path, name: str) -> None:
+def test_window_may_be_another_where_no_parameter_depends_on_it(tmp_path, name):
     train(text(range(40)), small(model=name), output=tmp_path / "old")
     config = continued_config(tmp_path / "old", {"window": 20, "workers": 1})
     assert train(text(range(40)), config, continue_from=tmp_path / "old").config.window == 20
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_model_goes_on_with_old_words_and_new_ones(tmp_path: Path, name: str) -> None:
+def test_model_goes_on_with_old_words_and_new_ones(tmp_path, name):
     old = train(text(range(40)), small(model=name, attention_warmup=0), output=tmp_path / "old")
     new_text = text(range(20, 70), seed=2)
     still = {"alpha": 1e-300, "min_alpha": 0.0, "attention_alpha": 1e-300, "workers": 1}  # nothing is learnt
@@ -74,7 +69,7 @@ def test_model_goes_on_with_old_words_and_new_ones(tmp_path: Path, name: str) ->
     assert (origin["words_kept"], origin["words_new"]) == (40, 30)
 
 
-def test_more_epochs_on_the_same_text_go_down_further(tmp_path: Path) -> None:
+def test_more_epochs_on_the_same_text_go_down_further(tmp_path):
     corpus = text(range(40))
     first = train(corpus, small(epochs=3), output=tmp_path / "old", valid=corpus)
     second = train(
@@ -90,7 +85,7 @@ def test_more_epochs_on_the_same_text_go_down_further(tmp_path: Path) -> None:
     assert second.record["valid_loss_by_epoch"][0] < afresh.record["valid_loss_by_epoch"][0]
 
 
-def test_another_step_has_its_own_learning_rate(tmp_path: Path) -> None:
+def test_another_step_has_its_own_learning_rate(tmp_path):
     train(text(range(40)), small(model="cbow", cbow_update="word2vec"), output=tmp_path / "old")
     same = continued_config(tmp_path / "old", {})
     assert (same.alpha, same.attention_alpha) == (0.05, 0.05)
@@ -99,19 +94,13 @@ def test_another_step_has_its_own_learning_rate(tmp_path: Path) -> None:
     assert continued_config(tmp_path / "old", {"cbow_update": "exact", "alpha": 0.1}).alpha == 0.1
 
 
-def test_the_window_of_a_model_in_parts_stays(tmp_path: Path) -> None:
-    train(text(range(40)), small(parts="near:1,far"), output=tmp_path / "old")
-    with pytest.raises(DataError, match="window is 3"):
-        continued_config(tmp_path / "old", {"window": 9})  # no part uses the places beyond 3
-
-
-def test_the_number_that_shares_is_inherited_unless_negatives_are_drawn_another_way(tmp_path: Path) -> None:
+def test_the_number_that_shares_is_inherited_unless_negatives_are_drawn_another_way(tmp_path):
     train(text(range(40)), small(model="cbow", shared_by=8), output=tmp_path / "old")
     assert continued_config(tmp_path / "old", {"alpha": 0.1}).shared_by == 8
     assert continued_config(tmp_path / "old", {"negatives": "exact"}).shared_by is None
 
 
-def test_phrases_of_the_model_are_joined_in_the_new_text_and_json_is_not_expected(tmp_path: Path) -> None:
+def test_phrases_of_the_model_are_joined_in_the_new_text_and_json_is_not_expected(tmp_path):
     (tmp_path / "p.tsv").write_text("new york\n")
     lines = tmp_path / "old.jsonl"
     lines.write_text('{"text": "new york is far"}\n' * 20)
@@ -126,7 +115,7 @@ def test_phrases_of_the_model_are_joined_in_the_new_text_and_json_is_not_expecte
     assert "here" in model.vocab
 
 
-def test_new_words_must_be_frequent_enough_and_have_room(tmp_path: Path) -> None:
+def test_new_words_must_be_frequent_enough_and_have_room(tmp_path):
     train([["a", "b"]] * 10, small(), output=tmp_path / "old")
     more = [["c", "d", "a"]] * 6 + [["c", "rare", "e"]] * 4 + [["e", "f"]]
     for options, words in (
@@ -139,7 +128,32 @@ def test_new_words_must_be_frequent_enough_and_have_room(tmp_path: Path) -> None
         assert set(expanded_vocab(more, config, tmp_path / "old").words) == words
 
 
-def test_what_cannot_be_continued_is_said(tmp_path: Path) -> None:
+def test_counts_of_rare_words_add_up_over_days(tmp_path, monkeypatch):
+    """A word that occurs twice a day gets in on the third, whatever the texts and models between."""
+    often = [["a", "b"]] * 10
+    day = [*often, ["slow", "a"], ["slow", "b"], ["c", "slow"], ["d", "b"], ["d", "a"]]
+    config = small(min_count=7)
+    for name in ("0", "1", "2"):
+        (tmp_path / name).with_suffix(".txt").write_text("".join(" ".join(line) + "\n" for line in day))
+        day.append(["a", f"{name}"])  # otherwise the text would be taken for the same one
+    cache: Any = {"cache_dir": tmp_path / "cache", "keep_cache": True}
+    for _ in range(2):  # the second model is made of kept text
+        first = train(tmp_path / "0.txt", config, output=tmp_path / "m0", overwrite=True, **cache)
+        assert first.vocab.rare == b"slow\t3\nd\t2\nc\t1\n"
+    second = train(tmp_path / "1.txt", config, continue_from=tmp_path / "m0", output=tmp_path / "m1")
+    assert second.vocab.rare == b"slow\t6\nd\t4\nc\t2\n0\t1\n"
+    EmbeddingModel.load(tmp_path / "m1").save(tmp_path / "copy")
+    third = train(
+        tmp_path / "2.txt", config, continue_from=tmp_path / "copy", output=tmp_path / "m2", **cache
+    )
+    assert third.vocab.counts[third.vocab.index["slow"]] == 9
+    assert third.record["changes"][0]["words_rare"] == 4
+    assert third.vocab.rare == b"d\t6\nc\t3\n0\t2\n1\t1\n"
+    monkeypatch.setattr("wordvec_ca.corpus.vocab.MOST_RARE", 2)
+    assert expanded_vocab(often, config, tmp_path / "m2").rare == b"d\t6\nc\t3\n"
+
+
+def test_what_cannot_be_continued_is_said(tmp_path):
     train(text(range(40)), small(model="cbow-attn"), output=tmp_path / "old")
     for name, value in (("model", "cbow"), ("vector_size", 5), ("window", 4), ("attention", "position")):
         with pytest.raises(DataError, match=f"{name} is .*was given.*train a new model"):
@@ -152,31 +166,30 @@ def test_what_cannot_be_continued_is_said(tmp_path: Path) -> None:
         train(iter(text(range(9))), continue_from=tmp_path / "old")
 
 
-def test_continued_run_can_itself_be_resumed(tmp_path: Path) -> None:
-    train(text(range(40)), small(), output=tmp_path / "old")
+@pytest.mark.parametrize("kind", [{}, {"hs": True}])
+def test_continued_run_can_itself_be_resumed(tmp_path, kind):
+    train(text(range(40)), small(**kind), output=tmp_path / "old")
     corpus = tmp_path / "c.txt"
     corpus.write_text("".join(" ".join(line) + "\n" for line in text(range(20, 70), seed=2)))
     config = continued_config(tmp_path / "old", {"workers": 1, "epochs": 4})
     whole = train(corpus, config, continue_from=tmp_path / "old")
 
-    def kill(record: Progress) -> None:
-        if record.epoch == 2:
-            raise Killed
-
     with pytest.warns(UserWarning, match="--resume"), pytest.raises(Killed):
         train(
             corpus, config, continue_from=tmp_path / "old", output=tmp_path / "m",
-            callbacks=[kill], checkpoint_every="1k",
+            callbacks=[killed_after(0.26)], checkpoint_every="1k",
         )  # fmt: skip
     resumed = resume(tmp_path / "m")
     assert resumed.vocab == whole.vocab
+    assert resumed.vocab.rare == whole.vocab.rare
     assert resumed.vocab.raw_tokens == whole.vocab.raw_tokens
     assert resumed.record["changes"] == whole.record["changes"]
+    assert np.array_equal(resumed.tree, whole.tree)
     assert all(np.array_equal(a, b) for a, b in zip(resumed.shared, whole.shared, strict=True))
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".glove.txt", ".bin", ".kv"])
-def test_run_begins_with_vectors_of_any_format(tmp_path: Path, suffix: str) -> None:
+def test_run_begins_with_vectors_of_any_format(tmp_path, suffix):
     if suffix == ".kv":
         pytest.importorskip("gensim")
     source = train(text(range(40)), small(vectors="input"))
@@ -200,7 +213,7 @@ class Evil:
 
 
 @pytest.mark.filterwarnings("ignore:.*vectors hold NaN")
-def test_vectors_that_cannot_be_begun_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_that_cannot_be_begun_with(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = train(text(range(40)), small())
     source.vectors.save(tmp_path / "v.txt", format="word2vec")
@@ -224,21 +237,21 @@ def test_vectors_that_cannot_be_begun_with(tmp_path: Path, monkeypatch: pytest.M
             train(text(range(40)), small(), init_vectors=tmp_path / "bad.txt")
 
 
-def test_anchored_words_move_by_the_share_of_their_occurrences_that_are_new(tmp_path: Path) -> None:
+def test_anchored_words_move_by_the_share_of_their_occurrences_that_are_new(tmp_path):
     old = train(text(range(40)), small(model="skipgram"), output=tmp_path / "old")
     new_text = text(range(20, 70), seed=2, lines=200)
     free = train(new_text, continued_config(tmp_path / "old", {"workers": 1}), continue_from=tmp_path / "old")
     config = continued_config(tmp_path / "old", {"anchored": True, "workers": 1})
 
-    def kill(record: Progress) -> None:
-        if record.epoch == 2:
-            raise Killed
-
     with pytest.warns(UserWarning, match="--resume"), pytest.raises(Killed):
         train(
-            new_text, config, continue_from=tmp_path / "old", output=tmp_path / "new", callbacks=[kill],
+            new_text,
+            config,
+            continue_from=tmp_path / "old",
+            output=tmp_path / "new",
+            callbacks=[killed_after(0.51)],
             checkpoint_every="1k",
-        )  # fmt: skip
+        )
     train(text(range(40)), small(model="skipgram", seed=5), output=tmp_path / "other")
     (tmp_path / "old").rename(tmp_path / "aside")
     (tmp_path / "other").rename(tmp_path / "old")
@@ -265,15 +278,3 @@ def test_anchored_words_move_by_the_share_of_their_occurrences_that_are_new(tmp_
         train(text(range(40)), config, continue_from=tmp_path / "old")
     with pytest.raises(OptionError, match="subwords"):
         train(text(range(40)), small(subwords=True, anchored=True))
-
-
-def test_the_output_may_be_the_model_that_is_trained_further(tmp_path: Path) -> None:
-    for lines in (100, 120):
-        begun = tmp_path / "day" if lines == 120 else None
-        config = small() if begun is None else continued_config(begun, {"anchored": True})
-        train(
-            text(range(40), seed=lines, lines=lines), config, continue_from=begun, output=tmp_path / "day",
-            overwrite=begun is not None,
-        )  # fmt: skip
-    model = EmbeddingModel.load(tmp_path / "day")
-    assert model.vocab.raw_tokens == 12 * 220

@@ -1,7 +1,5 @@
 """Documents in a file of the run: killed at any moment, continued to the same bits; checkpoints are small."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -12,10 +10,10 @@ import numpy as np
 import pytest
 from small_runs import same
 
+from wordvec_ca import EmbeddingModel, TrainConfig, resume, train
 from wordvec_ca.corpus import DocumentTags
 from wordvec_ca.files import Storage, map_npy
-from wordvec_ca.models import TOUCHED_ROWS, DocumentRows, EmbeddingModel, TrainConfig
-from wordvec_ca.runs import resume, train
+from wordvec_ca.models import TOUCHED_ROWS, DocumentRows
 from wordvec_ca.training.document_journal import BLOCKS, ROWS, DocumentJournal
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run is kept")
@@ -45,7 +43,7 @@ train("c.jsonl", TrainConfig(**eval(sys.argv[3])), output="m", checkpoint_every=
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path):
     """Return 4,000 documents of five words; each seventh has a tag that it shares."""
     rng = np.random.default_rng(3)
     path = tmp_path / "c.jsonl"
@@ -66,17 +64,11 @@ OPTIONS = {"field": "text", "tag_field": "id", "vector_size": 20, "min_count": 1
     [
         ("train_chunk", 7, "pv-dm"),
         ("train_chunk", 40, "pv-dm-attn"),
-        (
-            "_read",
-            1,
-            "pv-dbow",
-        ),  # the rows are in the base and the first checkpoint exists
+        ("_read", 1, "pv-dbow"),  # the rows are in the base and the first checkpoint exists
         ("was_written", 5, "pv-dbow"),
     ],
 )
-def test_killed_run_continues_to_the_same_bits(
-    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, what: str, after: int, model: str
-) -> None:
+def test_killed_run_continues_to_the_same_bits(tmp_path, corpus, monkeypatch, what, after, model):
     monkeypatch.chdir(tmp_path)
     options = {**OPTIONS, "model": model}
     whole = train(corpus, TrainConfig(**options))
@@ -91,7 +83,7 @@ def test_killed_run_continues_to_the_same_bits(
     assert not Path("m.run").exists()
 
 
-def test_checkpoints_hold_what_was_touched(tmp_path: Path) -> None:
+def test_checkpoints_hold_what_was_touched(tmp_path):
     n = 40 * TOUCHED_ROWS + 5
     documents = DocumentRows.zeros(DocumentTags(n), 16, tmp_path)
     rng = np.random.default_rng(1)
@@ -127,7 +119,7 @@ def test_checkpoints_hold_what_was_touched(tmp_path: Path) -> None:
     assert np.array_equal(np.fromfile(tmp_path / "documents.base", np.float32), base)
 
 
-def test_rows_are_a_file_of_the_model_after_the_run(tmp_path: Path, corpus: Path) -> None:
+def test_rows_are_a_file_of_the_model_after_the_run(tmp_path, corpus):
     model = train(corpus, TrainConfig(**OPTIONS, model="pv-dm"), output=tmp_path / "m")
     assert model.documents is not None
     assert np.array_equal(model.documents.rows, map_npy(tmp_path / "m/documents.npy"))

@@ -1,7 +1,5 @@
 """Sentences of an attention model: every method with weights equals itself on vectors multiplied by them."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from types import SimpleNamespace
@@ -9,9 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
-from wordvec_ca.sentences import SearchIndex, SentenceVectorizer
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca import DataError, KeyedVectors, SearchIndex, SentenceVectorizer
 
 WORDS = ["the", "a", "cat", "dog", "mat", "sat", "ran", "big"]
 
@@ -41,7 +37,7 @@ METHODS = [
 
 
 @pytest.mark.parametrize("setting", METHODS, ids=str)
-def test_weights_are_as_if_the_vectors_were_multiplied(setting: dict[str, object]) -> None:
+def test_weights_are_as_if_the_vectors_were_multiplied(setting):
     vectors = attended()
     made = SentenceVectorizer(vectors, **setting)
     plain = {"mean": "mean"} | setting
@@ -55,7 +51,7 @@ def test_weights_are_as_if_the_vectors_were_multiplied(setting: dict[str, object
     assert np.abs(without - expected).max() > 1e-3
 
 
-def test_default_is_usif_on_attention_and_ca_sem_without() -> None:
+def test_default_is_usif_on_attention_and_ca_sem_without():
     vectors = attended()
     made = SentenceVectorizer(vectors).fit(TEXT)
     assert made.method_ == "usif"
@@ -68,7 +64,7 @@ def test_default_is_usif_on_attention_and_ca_sem_without() -> None:
         assert bare.attention_weights_.shape == (0,)
 
 
-def test_plain_mean_of_an_attention_model_warns_unless_it_is_wanted() -> None:
+def test_plain_mean_of_an_attention_model_warns_unless_it_is_wanted():
     vectors = attended()
     with pytest.warns(UserWarning, match="method='attention'") as caught:
         fitted = SentenceVectorizer(vectors, method="mean").fit(TEXT)
@@ -86,7 +82,7 @@ def test_plain_mean_of_an_attention_model_warns_unless_it_is_wanted() -> None:
     )
 
 
-def test_vectors_without_weights_are_refused() -> None:
+def test_vectors_without_weights_are_refused():
     vectors = attended()
     bare = SimpleNamespace(
         vectors=vectors.vectors,
@@ -103,7 +99,7 @@ def test_vectors_without_weights_are_refused() -> None:
 
 
 @pytest.mark.parametrize("method", ["auto", "attention", "ca-sem-sif"])
-def test_saved_fits_keep_the_weights(tmp_path, method: str) -> None:
+def test_saved_fits_keep_the_weights(tmp_path, method):
     vectors = attended()
     made = SentenceVectorizer(vectors, method=method).fit(TEXT)
     made.save(tmp_path)
@@ -112,7 +108,7 @@ def test_saved_fits_keep_the_weights(tmp_path, method: str) -> None:
         np.testing.assert_array_equal(again.transform(TEXT), made.transform(TEXT))
 
 
-def test_search_uses_the_weights(tmp_path) -> None:
+def test_search_uses_the_weights(tmp_path):
     vectors = attended()
     lines = [" ".join(sentence) for sentence in TEXT if sentence]
     vectorizer = SentenceVectorizer(vectors, method="attention").fit(lines)

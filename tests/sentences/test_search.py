@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, SearchIndex, SentenceVectorizer
 from wordvec_ca.files.npy import write_npy_stream
-from wordvec_ca.sentences.index import SearchIndex
-from wordvec_ca.sentences.vectorizer import SentenceVectorizer
-from wordvec_ca.vectors.dot_products import row_products
+from wordvec_ca.vectors.neighbours import row_products
 
 WORDS = [f"w{i}" for i in range(40)]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordvec_ca.sentences.segmentation import PhraseDictionary
+from wordvec_ca.sentences import PhraseDictionary
 
 
 def exhaustive(tokens, words, joiner):
@@ -80,14 +80,13 @@ def test_bad_arguments():
         PhraseDictionary({"new_york", "new", "york"}, joiner="phrases.tsv")
 
 
-def test_reembed_and_eval_join_phrases_as_embed_does(tmp_path, capsys) -> None:
+def test_reembed_and_eval_join_phrases_as_embed_does(tmp_path, command):
 
     import numpy as np
 
-    from wordvec_ca.cli import main
+    from wordvec_ca import KeyedVectors
     from wordvec_ca.eval.lookup import with_phrases
     from wordvec_ca.sentences import WordCounts
-    from wordvec_ca.vectors import KeyedVectors
 
     words = ["new_york", "new", "york", "is", "big", "a"]
     vectors = KeyedVectors(
@@ -96,24 +95,10 @@ def test_reembed_and_eval_join_phrases_as_embed_does(tmp_path, capsys) -> None:
     vectors.save(tmp_path / "v.safetensors")
     (tmp_path / "text").write_text("New York is big\na new york\nnew\n")
 
-    def run(*arguments: object) -> None:
-        with pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-        assert not end.value.code, capsys.readouterr().err
-
     counted = {}
     for phrases in ([], ["--phrases", "_"]):
         out = tmp_path / f"c{len(phrases)}.npz"
-        run(
-            "reembed",
-            tmp_path / "v.safetensors",
-            tmp_path / "text",
-            "--counts-only",
-            "-q",
-            *phrases,
-            "-o",
-            out,
-        )
+        command("reembed", "v.safetensors", "text", "--counts-only", "-q", *phrases, "-o", out).says(0)
         counted[len(phrases)] = WordCounts.load(out, words=words)
     assert counted[0].counts.tolist() == [0, 3, 2, 1, 1, 1]
     assert counted[2].counts.tolist() == [2, 1, 0, 1, 1, 1]
@@ -126,6 +111,7 @@ def test_reembed_and_eval_join_phrases_as_embed_does(tmp_path, capsys) -> None:
     (tmp_path / "sts.tsv").write_text("".join(rows))
     found = []
     for phrases in ([], ["--phrases", "_"]):
-        run("eval", tmp_path / "v.safetensors", "--sts", tmp_path / "sts.tsv", "-q", "--json", *phrases)
-        found.append(capsys.readouterr().out)
+        found.append(
+            command("eval", "v.safetensors", "--sts", "sts.tsv", "-q", "--json", *phrases).says(0).out
+        )
     assert found[0] != found[1]

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from wordvec_ca.models import TrainConfig
-from wordvec_ca.runs import train
-from wordvec_ca.sentences import SearchIndex, SentenceVectorizer
+from wordvec_ca import KeyedVectors, SearchIndex, SentenceVectorizer, TrainConfig, train
 from wordvec_ca.sentences import tokens as tokens_module
-from wordvec_ca.vectors import KeyedVectors
 
 TEXT = [["walked", "quickly", "home"], ["talked", "slowly", "here"], ["walking", "slowly", "home"]] * 20
 UNKNOWN = ["walks", "quicker", "slow"]

@@ -3,19 +3,19 @@
 A reader may return or raise DataError. Anything else is a fault: another exception, or an act such as
 starting a program, opening a socket, writing outside its folder, unpickling by the default rules. A new
 reader is a function of a folder with the files under test, its seeds (``fuzz_seeds.py``), and a line in
-``READERS`` (``fuzz_targets.py``); files that have found a fault are in ``fuzz_cases/READER``.
+``READERS`` (``fuzz_targets.py``); folders of files that have found a fault are in ``fuzz_cases/READER``.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fuzz_targets import Reader
+from fuzz_seeds import Files
 
 FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.", "socket.", "ctypes.dlopen")
 WRITES = ("open", "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.truncate", "os.symlink")
@@ -57,19 +57,19 @@ class Watch:
             self.acts.append(f"{event} {arguments!r}"[:300])
 
 
-def run(reader: Reader, data: bytes, folder: Path, watch: Watch) -> None:
-    """Give one input to a reader; raises what it should not raise."""
+def run(read: Callable[[Path], None], files: Files, folder: Path, watch: Watch) -> None:
+    """Give the files of one input to a reader; raises what it should not raise."""
     from wordvec_ca.errors import DataError
 
-    written(folder, reader, data)
+    written(folder, files)
     with watch.over(folder), suppress(DataError):
-        reader.read(folder)
+        read(folder)
 
 
-def written(folder: Path, reader: Reader, data: bytes) -> Path:
+def written(folder: Path, files: Files) -> Path:
     """Write the files of one input into an empty folder; return it."""
     for path in folder.iterdir():
         path.unlink()
-    for name, content in reader.split(data).items():
+    for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder

@@ -15,9 +15,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-SEPARATOR = b"\n\x00==FILE==\x00\n"
-"""Separates the files of a reader that takes several; an empty file counts as missing."""
-
 Files = Mapping[str, bytes]
 
 
@@ -365,7 +362,7 @@ WORDS = (
     *b'"format" "config" "n_words" "model" "window" "vector_size" "attention" "shape" "dtype"'.split(),
     *b'"data_offsets" "F32" "F16" "I64" "U8" "words" "vectors" "counts" "__metadata__"'.split(),
     *b"'descr' '<f4' '|O' '<f8' 'fortran_order' 'shape'".split(),
-    *(b"\x93NUMPY\x01\x00", b"\x93NUMPY\x03\x00", SEPARATOR, b"cos\nsystem\n", b"cbuiltins\neval\n"),
+    *(b"\x93NUMPY\x01\x00", b"\x93NUMPY\x03\x00", b"cos\nsystem\n", b"cbuiltins\neval\n"),
     *(
         b"cnumpy\ndtype\n",
         b"cnumpy\nndarray\n",

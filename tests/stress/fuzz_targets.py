@@ -1,4 +1,4 @@
-"""The readers that are fuzzed: each a function of a folder, the files it takes, and its seeds."""
+"""The readers that are fuzzed: each a function of a folder, with functions that give whole files for it."""
 
 from __future__ import annotations
 
@@ -7,40 +7,11 @@ import zipfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import fuzz_seeds as make
 from fuzz_seeds import Files
-
-
-@dataclass(frozen=True)
-class Reader:
-    """One way into the program.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Files that an input is split into; the first always exists.
-    read : callable
-        Reads from the folder that holds them.
-    seeds : callable
-        Returns whole files to start from.
-    """
-
-    names: tuple[str, ...]
-    read: Callable[[Path], None]
-    seeds: Callable[[], Iterator[Files]]
-
-    def join(self, files: Files) -> bytes:
-        """Return the files as one input."""
-        return make.SEPARATOR.join(files.get(name, b"") for name in self.names)
-
-    def split(self, data: bytes) -> dict[str, bytes]:
-        """Return the files of one input."""
-        parts = dict(zip(self.names, data.split(make.SEPARATOR, len(self.names) - 1), strict=False))
-        return {name: part for name, part in parts.items() if part or name == self.names[0]}
 
 
 def vectors(folder: Path, *, name: str = "v", form: str = "auto") -> None:
@@ -131,11 +102,12 @@ def dump(folder: Path) -> None:
 def json_lines(folder: Path) -> None:
     """Take the texts out of JSON lines."""
     from wordvec_ca.text.json_records import field_texts, first_record
+    from wordvec_ca.text.records import RecordTexts
 
     data = (folder / "v").read_bytes()
     first_record(data)
     pieces = (data[i : i + 31] for i in range(0, len(data), 31))
-    deque(field_texts(pieces, ["text"], "v", Counter()), maxlen=0)
+    deque(field_texts(pieces, RecordTexts(["text"], "v", Counter())), maxlen=0)
 
 
 def resampled(folder: Path) -> None:
@@ -245,69 +217,40 @@ def cache(folder: Path) -> None:
         tokens(folder).sum()
 
 
-RESAMPLED_FILES = (
-    *("config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"),
-    *("attention_words.npy", "attention_slots.npy", "resamples.npy", "resamples_scales.npy"),
-    *("resamples_attention_words.npy", "resamples_attention_words_scales.npy"),
-    "resamples_attention_slots.npy",
-)
-INDEX_FILES = (
-    *("config.json", "vectors.npy", "text.bin", "offsets.npy", "blank.npy", "sentences.json"),
-    "sentences.npz",
-)
-CACHE_FILES = ("cache.json", "tokens.i32", "vocab.tsv")
+Reader = tuple[Callable[[Path], None], Callable[[], Iterator[Files]]]
 
-MODEL_FILES = (
-    *("config.json", "vocab.tsv", "vectors.kv.vectors.npy", "outputs.npy"),
-    *("attention_words.npy", "attention_slots.npy", "history.tsv"),
-)
-CHECKPOINT_MEMBERS = (
-    *("state.json", "vocab.tsv", "inputs.npy", "outputs.npy", "word_logits.npy", "slot_logits.npy"),
-)
 
-RARE_MODEL_FILES = (
-    *MODEL_FILES,
-    *("documents.npy", "documents.tags", "attention_documents.npy", "nodes.npy", "tree.npy", "inputs.npy"),
-    *("ngrams.tsv", "ngrams.npy", "ngrams_published.npy"),
-)
-FIT_FILES = ("sentences.json", "sentences.npz", "reembedding.json", "v0.npy", "counts.npz")
-FOLDER_FILES = (
-    *("tokenizer.json", "model.safetensors", "config.json", "modules.json"),
-    *("config_sentence_transformers.json", "vectors.tsv", "metadata.tsv"),
-)
+def vectors_as(form: str, seeds: Callable[[], Iterator[Files]] | None = None) -> Reader:
+    """Return the reader of vectors in a format."""
+    return partial(vectors, form=form), seeds or partial(make.seeds_of, form)
 
-READERS = {
-    "model": Reader(MODEL_FILES, model, make.seeds_of_models),
-    "word2vec": Reader(("v",), partial(vectors, form="word2vec"), partial(make.seeds_of, "word2vec")),
-    "glove": Reader(
-        ("v",), partial(vectors, form="glove"), partial(make.seeds_of, "glove", b". . 1 2\na 3 4\n")
-    ),
-    "word2vec-binary": Reader(
-        ("v",), partial(vectors, form="word2vec-binary"), partial(make.seeds_of, "word2vec-binary")
-    ),
-    "fasttext": Reader(("v",), partial(vectors, form="fasttext"), make.seeds_of_fasttext),
-    "fasttext-classifier": Reader(("v",), classifier, make.seeds_of_classifiers),
-    "safetensors": Reader(
-        ("v",), partial(vectors, form="safetensors"), partial(make.seeds_of, "safetensors")
-    ),
-    "gensim": Reader(("v", "v.vectors.npy"), partial(vectors, form="gensim"), make.seeds_of_gensim),
-    "checkpoint": Reader(("v", *CHECKPOINT_MEMBERS), checkpoint, make.seeds_of_checkpoints),
-    "resamples": Reader(RESAMPLED_FILES, resampled, make.seeds_of_resamples),
-    "neighbours": Reader(("index.json", "lists.safetensors"), neighbours, make.seeds_of_neighbours),
-    "search-index": Reader(INDEX_FILES, search_index, make.seeds_of_search_indexes),
-    "cache": Reader(CACHE_FILES, cache, make.seeds_of_caches),
-    "dump": Reader(("v",), dump, make.seeds_of_dumps),
-    "json-lines": Reader(("v",), json_lines, make.seeds_of_json_lines),
-    "vocab": Reader(("v",), vocabulary, make.seeds_of_vocabularies),
-    "rare-model": Reader(RARE_MODEL_FILES, model, make.seeds_of_rare_models),
-    "drop-in": Reader(("v",), drop_in, make.seeds_of_drop_ins),
-    "table": Reader(("v.parquet",), table, make.seeds_of_tables),
-    "csv": Reader(("v.csv",), partial(vectors, name="v.csv"), make.seeds_of_csv),
-    "array": Reader(("v.npy", "v.words.txt"), partial(vectors, name="v.npy"), make.seeds_of_arrays),
-    "zip": Reader(("v.zip",), zip_archive, make.seeds_of_zip_archives),
-    "folder": Reader(FOLDER_FILES, folder_of_vectors, make.seeds_of_folders),
-    "text": Reader(("v", "v.csv", "v.tsv"), text, make.seeds_of_texts),
-    "word-lists": Reader(("v",), word_lists, make.seeds_of_word_lists),
-    "fit": Reader(FIT_FILES, fit, make.seeds_of_fits),
-    "run": Reader(("run.json", "run.toml"), run, make.seeds_of_runs),
+
+READERS: dict[str, Reader] = {
+    "model": (model, make.seeds_of_models),
+    "word2vec": vectors_as("word2vec"),
+    "glove": vectors_as("glove", partial(make.seeds_of, "glove", b". . 1 2\na 3 4\n")),
+    "word2vec-binary": vectors_as("word2vec-binary"),
+    "fasttext": vectors_as("fasttext", make.seeds_of_fasttext),
+    "fasttext-classifier": (classifier, make.seeds_of_classifiers),
+    "safetensors": vectors_as("safetensors"),
+    "gensim": vectors_as("gensim", make.seeds_of_gensim),
+    "checkpoint": (checkpoint, make.seeds_of_checkpoints),
+    "resamples": (resampled, make.seeds_of_resamples),
+    "neighbours": (neighbours, make.seeds_of_neighbours),
+    "search-index": (search_index, make.seeds_of_search_indexes),
+    "cache": (cache, make.seeds_of_caches),
+    "dump": (dump, make.seeds_of_dumps),
+    "json-lines": (json_lines, make.seeds_of_json_lines),
+    "vocab": (vocabulary, make.seeds_of_vocabularies),
+    "rare-model": (model, make.seeds_of_rare_models),
+    "drop-in": (drop_in, make.seeds_of_drop_ins),
+    "table": (table, make.seeds_of_tables),
+    "csv": (partial(vectors, name="v.csv"), make.seeds_of_csv),
+    "array": (partial(vectors, name="v.npy"), make.seeds_of_arrays),
+    "zip": (zip_archive, make.seeds_of_zip_archives),
+    "folder": (folder_of_vectors, make.seeds_of_folders),
+    "text": (text, make.seeds_of_texts),
+    "word-lists": (word_lists, make.seeds_of_word_lists),
+    "fit": (fit, make.seeds_of_fits),
+    "run": (run, make.seeds_of_runs),
 }

@@ -33,7 +33,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 from power_cuts import Disk, compile_recorder
+
+from wordvec_ca import fasttext
+from wordvec_ca.corpus import Phrases, Vocab
+from wordvec_ca.gensim.models import Word2Vec
+from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.sentences import SearchIndex
+from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors
 
 NOT_COMPARED = {"config.json", "history.tsv", "run.toml"}
 """Files of a folder that are not compared, as they record times and speeds."""
@@ -43,14 +51,24 @@ NOT_COMPARED = {"config.json", "history.tsv", "run.toml"}
 class Job:
     """A command that is interrupted and run again until it succeeds.
 
-    Attributes ---------- name : str command : str Arguments of ``cawv``; ``{given}`` is the folder of the
-    inputs. "python F" calls the function F of this module instead, with that folder. outputs : tuple of str
-    Its outputs, in the working folder. read : callable Reads an output as a user of it does; raises if it is
-    damaged. before : mapping of str to str Output -> the file of the inputs that is in its place before: it
-    must stay until the new one is there. exact : bool Whether the result is the same bit for bit each time.
-    several_files : bool Whether the outputs belong together: an old set must be removed before a new one
-    comes. saves : bool Whether it first computes and then saves: then each of these two phases is interrupted
-    often enough.
+    Attributes
+    ----------
+    name : str
+    command : str
+        Arguments of ``cawv``; ``{given}`` is the folder of the inputs. "python F" calls the function F of
+        this module instead, with that folder.
+    read : callable
+        Reads an output as a user of it does; raises if it is damaged.
+    outputs : tuple of str
+        Its outputs, in the working folder.
+    before : mapping of str to str
+        Output -> the file of the inputs that is in its place before: it must stay until the new one is there.
+    exact : bool
+        Whether the result is the same bit for bit each time.
+    several_files : bool
+        Whether the outputs belong together: an old set must be removed before a new one comes.
+    saves : bool
+        Whether it first computes and then saves: then each of these two phases is interrupted often enough.
     """
 
     name: str
@@ -74,46 +92,20 @@ class Job:
 
 
 def _vectors(path: Path) -> object:
-    from wordvec_ca.vectors import KeyedVectors
-
     return KeyedVectors.load(path).vectors.sum()
 
 
 def _model(path: Path) -> object:
-    from wordvec_ca.models import EmbeddingModel
-
     return EmbeddingModel.load(path).inputs.sum()
 
 
-def _vocabulary(path: Path) -> object:
-    from wordvec_ca.corpus import Vocab
-
-    return Vocab.load(path)
-
-
-def _phrases(path: Path) -> object:
-    from wordvec_ca.corpus import Phrases
-
-    return Phrases.load(path)
-
-
 def _neighbours(path: Path) -> object:
-    from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors
-
     vectors = KeyedVectors.load(os.environ["GIVEN"] + "/model")
     return ApproximateNeighbours.load(path, vectors.vectors, words=vectors.index_to_key).recall(queries=3)
 
 
 def _sentences(path: Path) -> object:
-    from wordvec_ca.sentences import SearchIndex
-
     return SearchIndex.load(path, os.environ["GIVEN"] + "/model").search("w1 w2")
-
-
-def _array(path: Path) -> object:
-    import numpy as np
-
-    return np.load(path).sum()
 
 
 def _page(path: Path) -> object:
@@ -124,37 +116,22 @@ def _page(path: Path) -> object:
 
 
 def _fasttext(path: Path) -> object:
-    from wordvec_ca import fasttext
-
     return fasttext.load_model(str(path)).predict("w1 w2")
 
 
 def _drop_in(path: Path) -> object:
-    from wordvec_ca.gensim.models import Word2Vec
-
     return Word2Vec.load(str(path)).wv.vectors.sum()
 
 
 def train_fasttext(given: str, size: str = "20") -> None:
     """Train a classifier and save it, with the drop-in for fastText's Python module."""
-    from wordvec_ca import fasttext
-
-    model = fasttext.train_supervised(
-        os.path.join(given, "labels.txt"),
-        dim=int(size),
-        epoch=3,
-        thread=1,
-        verbose=0,
-        bucket=5000,
-        wordNgrams=2,
-    )
+    options = {"epoch": 3, "thread": 1, "verbose": 0, "bucket": 5000, "wordNgrams": 2}
+    model = fasttext.train_supervised(os.path.join(given, "labels.txt"), dim=int(size), **options)
     model.save_model("out")
 
 
 def train_drop_in(given: str, size: str = "20") -> None:
     """Train and save with the drop-in for gensim's ``Word2Vec``."""
-    from wordvec_ca.gensim.models import Word2Vec
-
     corpus = os.path.join(given, "text.txt")
     model = Word2Vec(corpus_file=corpus, vector_size=int(size), epochs=1, workers=1, min_count=2)
     model.lifecycle_events, model.total_train_time = [], 0.0  # only these differ from run to run
@@ -163,8 +140,6 @@ def train_drop_in(given: str, size: str = "20") -> None:
 
 def save_model(given: str) -> None:
     """Save a model over another one."""
-    from wordvec_ca.models import EmbeddingModel
-
     EmbeddingModel.load(os.path.join(given, "model")).save("out", overwrite=True)
 
 
@@ -199,13 +174,13 @@ JOBS = (
     Job(
         "counting on disk",
         "vocab {given}/text.txt -o out --count-memory 1 --overwrite --quiet",
-        _vocabulary,
+        Vocab.load,
         before={"out": "older.vocab"},
     ),
     Job(
         "phrases",
         "phrases {given}/text.txt -o out --count-memory 1 --threshold 5 --overwrite --quiet",
-        _phrases,
+        Phrases.load,
         before={"out": "older.phrases"},
     ),
     _export("exporting text", "word2vec"),
@@ -232,10 +207,10 @@ JOBS = (
     ),
     Job(
         "embedding sentences",
-        "embed {given}/model {given}/short.txt -o out --method sif --overwrite --save-fit fit --quiet",
-        lambda path: _array(path) if path.name == "out" else None,
-        ("out", "fit/sentences.json"),
-        {"out": "older.npy"},
+        "embed {given}/model {given}/short.txt -o out.npy --method sif --overwrite --save-fit fit --quiet",
+        lambda path: np.load(path).sum() if path.name == "out.npy" else None,
+        ("out.npy", "fit/sentences.json"),
+        {"out.npy": "older.npy"},
     ),
     Job(
         "a map in a page",
@@ -244,10 +219,7 @@ JOBS = (
         before={"out": "older.html"},
     ),
     Job(
-        "a page about a model",
-        "report {given}/model -o out --overwrite",
-        _page,
-        before={"out": "older.html"},
+        "a page about a model", "report {given}/model -o out --overwrite", _page, before={"out": "older.html"}
     ),
     Job(
         "a classifier of the drop-in for fastText",
@@ -281,7 +253,7 @@ def load_program() -> None:
     import warnings
 
     warnings.simplefilter("ignore")
-    for package in [
+    for package in (
         "cli",
         "kernels",
         "training",
@@ -291,7 +263,7 @@ def load_program() -> None:
         "corpus",
         "text",
         "files",
-    ]:
+    ):
         whole = importlib.import_module(f"wordvec_ca.{package}")
         for module in pkgutil.walk_packages(whole.__path__, f"{whole.__name__}."):
             if not module.name.endswith("__main__"):

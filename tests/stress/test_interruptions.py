@@ -1,7 +1,5 @@
 """Commands ended by kill -9 and by simulated power cuts; many more: ``kill_commands.py``."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -38,7 +36,7 @@ for _ in range(2):
 """
 
 
-def test_power_cut_spoils_what_was_not_flushed_and_nothing_else(tmp_path: Path) -> None:
+def test_power_cut_spoils_what_was_not_flushed_and_nothing_else(tmp_path):
     root, log, copies = tmp_path / "root", tmp_path / "log", tmp_path / "copies"
     copies.mkdir()
     root.mkdir()
@@ -77,12 +75,12 @@ def interruptions(*options: str) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-def test_a_few_interruptions_of_training_and_power_cuts() -> None:
+def test_a_few_interruptions_of_training_and_power_cuts():
     interruptions("--tokens", "30000", "--kills", "3", "--cuts", "5", "--only", "training, 1 worker")
 
 
 @pytest.mark.slow
-def test_interruptions_of_every_command() -> None:
+def test_interruptions_of_every_command():
     interruptions(
         "--tokens", "60000", "--kills", "200", "--cuts", "60", "--seed", str(random.randrange(1000))
     )

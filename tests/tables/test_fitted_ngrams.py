@@ -1,18 +1,11 @@
 """N-grams fitted to finished vectors: the regression, a language whose forms are known, files, names."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
-from wordvec_ca.cli import publish
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.tables import fitted_ngrams
-from wordvec_ca.vectors import KeyedVectors
 
 RNG = np.random.default_rng(4)
 STEMS = ["".join(RNG.choice(list("bcdfgaeiou"), 5)) for _ in range(150)]
@@ -41,7 +34,7 @@ def truth(found: np.ndarray, pairs: list[tuple[str, str]]) -> float:
     return float(np.mean(products / np.linalg.norm(found, axis=1) / np.linalg.norm(right, axis=1)))
 
 
-def test_the_regression_is_that_of_the_equations() -> None:
+def test_the_regression_is_that_of_the_equations():
     units = WORDS.get_normed_vectors()
     counts = np.arange(1, len(units) + 1)
     fit = fitted_ngrams.fit_ngrams(WORDS.index_to_key, units, counts)
@@ -54,7 +47,7 @@ def test_the_regression_is_that_of_the_equations() -> None:
     assert np.abs(made - exact).max() < 0.02 * np.abs(exact).max()
 
 
-def test_known_and_unknown_words_come_nearer_to_the_truth() -> None:
+def test_known_and_unknown_words_come_nearer_to_the_truth():
     made = WORDS.with_fitted_ngrams()
     noisy = WORDS.get_normed_vectors()
     assert truth(made.vectors, PAIRS) > truth(noisy - noisy.mean(axis=0), PAIRS) + 0.03
@@ -69,7 +62,7 @@ def test_known_and_unknown_words_come_nearer_to_the_truth() -> None:
         made.with_fitted_ngrams()
 
 
-def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bits_do_not_depend_on_threads(monkeypatch):
     found = []
     for threads in (1, 3):
         monkeypatch.setattr(fitted_ngrams, "usable_cpus", lambda n=threads: n)
@@ -78,18 +71,44 @@ def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(found[0], found[1])
 
 
-def test_names_of_items_are_left_alone() -> None:
+def test_rare_words_do_not_hide_what_frequent_ones_tell():
+    """Counts say which vectors are noise, in the fit and in what is asked of it."""
+    noise = RNG.normal(size=(3 * len(WORDS), 30)).astype(np.float32)
+    rare = ["".join(RNG.choice(list("bcdfgaeiou"), 9)) for _ in noise]
+    counts = np.array([1_000] * len(WORDS) + [1] * len(noise))
+    words = [*WORDS.index_to_key, *rare]
+    vectors = KeyedVectors(words, np.concatenate([WORDS.vectors, noise]), counts)
+    assert vectors.with_fitted_ngrams().metadata["fitted_ngrams"]["explained"] > 0.1
+
+
+def test_characters_of_short_words():
+    """Words of two characters, as in Chinese, share no three."""
+    characters = [chr(0x4E00 + i) for i in range(60)]
+    meaning = {one: RNG.normal(size=30) for one in characters}
+    words = [a + b for a in characters for b in characters if (ord(a) * 7 + ord(b)) % 3]
+    vectors = np.array([meaning[a] + meaning[b] + RNG.normal(size=30) for a, b in words], np.float32)
+    made = KeyedVectors(words, vectors).with_fitted_ngrams()
+    assert made.metadata["fitted_ngrams"]["explained"] > 0.4
+    unknown = [a + b for a in characters for b in characters if (ord(a) * 7 + ord(b)) % 3 == 0]
+    truth = np.array([meaning[a] + meaning[b] for a, b in unknown])
+    found = np.array([made[word] for word in unknown])
+    cosines = (found * truth).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(truth, axis=1)
+    assert cosines.mean() > 0.7
+
+
+def test_names_of_items_are_left_alone():
     names = [f"sku {n}" for n in np.random.default_rng(1).permutation(100_000)[: len(WORDS)]]
+    with pytest.raises(DataError, match="spelling"):
+        KeyedVectors(names, WORDS.vectors, np.arange(len(WORDS), 0, -1)).with_fitted_ngrams()
     with pytest.raises(DataError, match="spelling"):
         KeyedVectors(names, WORDS.vectors).with_fitted_ngrams()
     with pytest.raises(DataError, match="spelling"):
         KeyedVectors(["a", "b"], WORDS.vectors[:2]).with_fitted_ngrams()
 
 
-def test_published_from_a_file(command: Callable[..., Any], tmp_path: Path) -> None:
+def test_published_from_a_file(command, tmp_path):
     WORDS.save(tmp_path / "words.txt")
-    made = command("publish", "words.txt", "-o", "made.bin", "-q")
-    assert made.code == 0
+    made = command("publish", "words.txt", "-o", "made.bin", "-q").says(0)
     assert made.out == "made.bin\n"
     stored, live = KeyedVectors.load(tmp_path / "made.bin"), WORDS.with_fitted_ngrams()
     assert np.allclose(stored.vectors, live.vectors, atol=1e-4)
@@ -102,13 +121,21 @@ def test_published_from_a_file(command: Callable[..., Any], tmp_path: Path) -> N
     assert command("publish", "words.txt", "--vectors", "both", "-o", "x").code == 2
 
 
-def test_before_and_after_are_judged_on_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged: list[Any] = []
-
-    def run(vectors: KeyedVectors, *_: Any, **__: Any) -> list[Any]:
-        judged.append(vectors)
-        return []
-
-    monkeypatch.setattr("wordvec_ca.eval.run", run)
-    publish._show_gain(WORDS, WORDS.with_fitted_ngrams())
-    assert [vectors.ngrams for vectors in judged] == [None, None]
+def test_before_and_after_on_sets_of_ones_own(command, tmp_path):
+    WORDS.save(tmp_path / "words.kv")
+    known = [(WORDS.index_to_key[i], WORDS.index_to_key[i + 7], i * 37 % 11) for i in range(40)]
+    pairs = [*known, (f"{STEMS[0]}ingly", STEMS[1], 5)]  # with n-grams alone the last one has vectors
+    (tmp_path / "own.tsv").write_text("".join(f"{a}\t{b}\t{score}\n" for a, b, score in pairs))
+    done = command("publish", "words.kv", "-o", "made.bin", "--similarity", "own.tsv")
+    megabytes = (tmp_path / "made.bin").stat().st_size / 1e6
+    assert f"{megabytes:,.0f} MB" in done.err, "how large the file becomes"
+    [row] = [line.split() for line in done.out.splitlines() if line.startswith("similarity")]
+    scores = [score for *_, score in known]
+    for vectors, shown in ((WORDS, row[2]), (WORDS.with_fitted_ngrams(), row[3])):
+        cosines = [vectors.similarity(a, b) for a, b, _ in known]
+        assert float(shown) == pytest.approx(spearmanr(cosines, scores).statistic, abs=2e-3)
+    assert (row[1], row[4]) == ("own", "40")
+    done = command("publish", "words.kv", "-o", "again.bin", "--similarity", "none.tsv")
+    assert "none.tsv" in done.err, "what was not judged"
+    assert (tmp_path / "again.bin").exists()
+    assert command("publish", "m", "--vectors", "both", "--similarity", "own.tsv").code == 2

@@ -1,7 +1,5 @@
 """The published forms: what they are made of, and that they are the same each time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ SIZE, WORDS = 6, 400
 
 
 @pytest.fixture
-def halves() -> Halves:
+def halves():
     """Return matrices whose output rows share a large vector, as those of models do."""
     rng = np.random.default_rng(1)
     inputs = rng.standard_normal((WORDS, SIZE), dtype=np.float32)
@@ -24,12 +22,9 @@ def length_one(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_forms_are_what_they_are_said_to_be(halves: Halves) -> None:
+def test_forms_are_what_they_are_said_to_be(halves):
     w, o = halves.inputs.astype(float), halves.outputs[:, 0].astype(float)
-    expected = {
-        "input": w,
-        "output": o - o.mean(axis=0),
-    }
+    expected = {"input": w, "output": o - o.mean(axis=0)}
     for form, rows in expected.items():
         np.testing.assert_allclose(FittedForm(form, halves).matrix(halves), rows, atol=1e-5)
     with_ngrams = FittedForm("both", halves._replace(output_weight=published.output_weight(True)))
@@ -46,7 +41,7 @@ def test_forms_are_what_they_are_said_to_be(halves: Halves) -> None:
         FittedForm("half", halves)
 
 
-def test_vectors_are_the_same_bits_wherever_the_rows_are(halves: Halves) -> None:
+def test_vectors_are_the_same_bits_wherever_the_rows_are(halves):
     made = FittedForm("both", halves).matrix(halves)
     padded = np.zeros((WORDS, 16), np.float32)
     padded[:, :SIZE] = halves.inputs
@@ -54,22 +49,14 @@ def test_vectors_are_the_same_bits_wherever_the_rows_are(halves: Halves) -> None
     assert np.array_equal(made, FittedForm("both", views).matrix(views))
 
 
-def test_parts_and_places(halves: Halves) -> None:
-    """Each part has a form of its own; output rows by place are replaced by their mean."""
-    parts = [slice(0, 2), slice(2, SIZE)]
-    made = FittedForm("both", halves, parts).matrix(halves)
-    for part in parts:
-        alone = halves.columns(part)
-        np.testing.assert_array_equal(made[:, part], FittedForm("both", alone).matrix(alone))
+def test_output_rows_by_place_are_replaced_by_their_mean(halves):
     shift = np.arange(SIZE, dtype=np.float32)
     places = Halves(halves.inputs, np.concatenate([halves.outputs - shift, halves.outputs + shift], axis=1))
     one, two = (FittedForm("output", rows).matrix(rows) for rows in (halves, places))
     np.testing.assert_allclose(one, two, atol=1e-5)
 
 
-def test_fit_is_on_frequent_words_and_not_on_damaged_rows(
-    halves: Halves, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fit_is_on_frequent_words_and_not_on_damaged_rows(halves, monkeypatch):
     monkeypatch.setattr(published, "FITTED", 100)
     first = Halves(halves.inputs[:100], halves.outputs[:100])
     expected = FittedForm("both", first).matrix(first)
@@ -83,7 +70,7 @@ def test_fit_is_on_frequent_words_and_not_on_damaged_rows(
 
 @pytest.mark.parametrize("n_words", [0, 1, 2])
 @pytest.mark.parametrize("form", ["output", "both"])
-def test_very_small_vocabularies_have_finite_vectors(halves: Halves, form: str, n_words: int) -> None:
+def test_very_small_vocabularies_have_finite_vectors(halves, form, n_words):
     few = Halves(halves.inputs[:n_words], halves.outputs[:n_words])
     made = FittedForm(form, few).matrix(few)
     assert made.shape == (n_words, SIZE)

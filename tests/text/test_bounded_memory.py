@@ -1,7 +1,5 @@
 """Small files that unpack to much text: they are read, or refused with a reason, in bounded memory."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -13,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError
 from wordvec_ca.text import TextFiles
 from wordvec_ca.text.json_records import MOST_PARTS
 
@@ -30,7 +28,7 @@ PACKED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": 
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_pieces_are_small_however_well_a_file_is_compressed(kind: str, tmp_path: Path) -> None:
+def test_pieces_are_small_however_well_a_file_is_compressed(kind, tmp_path):
     text = b"a b\n" * 6 + b"x" * 20_000_000 + b"\n" + MEGABYTE * 20 + b"the end"
     (tmp_path / "t").write_bytes(PACKED[kind](text) + PACKED[kind](b" of two streams\n"))
     pieces = list(TextFiles([str(tmp_path / "t")]).pieces())
@@ -40,7 +38,7 @@ def test_pieces_are_small_however_well_a_file_is_compressed(kind: str, tmp_path:
 
 @pytest.mark.parametrize("kind", PACKED)
 @pytest.mark.parametrize("cut", [-9, -1, 2500])
-def test_damage_is_found_as_before(kind: str, cut: int, tmp_path: Path) -> None:
+def test_damage_is_found_as_before(kind, cut, tmp_path):
     text = b"".join(b"line %d of some\n" % i for i in range(99_999))
     (tmp_path / "t").write_bytes(PACKED[kind](text)[:cut])
     with pytest.raises(DataError, match="truncated"):
@@ -68,7 +66,7 @@ def records_of(path: Path, content: bytes) -> TextFiles:
     ],
     ids=["lists", "objects", "text"],
 )
-def test_a_record_that_would_take_much_memory_is_left_out_and_counted(hostile: bytes, tmp_path: Path) -> None:
+def test_a_record_that_would_take_much_memory_is_left_out_and_counted(hostile, tmp_path):
     texts = records_of(tmp_path / "r.jsonl", b'{"text": "a"}\n' + hostile + b'\n{"text": "b"}\n')
     assert texts.records == {"records": 3, "malformed records": 1}
 
@@ -117,7 +115,7 @@ def tables(folder: Path) -> list[str]:
 
 
 @linux
-def test_tables_with_few_values_are_read_in_bounded_memory(tmp_path: Path) -> None:
+def test_tables_with_few_values_are_read_in_bounded_memory(tmp_path):
     names = tables(tmp_path)
     done = subprocess.run([sys.executable, "-c", READ, *names], capture_output=True, text=True, check=True)
     for name, line in zip(names, done.stdout.splitlines(), strict=True):
@@ -127,7 +125,7 @@ def test_tables_with_few_values_are_read_in_bounded_memory(tmp_path: Path) -> No
         assert int(peak) < 400, name
 
 
-def test_a_cell_that_cannot_fit_is_refused(tmp_path: Path) -> None:
+def test_a_cell_that_cannot_fit_is_refused(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -139,7 +137,7 @@ def test_a_cell_that_cannot_fit_is_refused(tmp_path: Path) -> None:
 
 @linux
 @pytest.mark.slow
-def test_bombs_of_text_take_bounded_memory(tmp_path: Path) -> None:
+def test_bombs_of_text_take_bounded_memory(tmp_path):
     long = io.BytesIO()
     with gzip.open(long, "wb", 1) as file:
         for _ in range(2000):

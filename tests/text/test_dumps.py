@@ -1,12 +1,9 @@
 """MediaWiki dumps: what is read from a page, which pages are read, and hostile pages."""
 
-from __future__ import annotations
-
 import bz2
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -14,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wordvec_ca import DataError
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.corpus.encode import count_corpus, encode_corpus
-from wordvec_ca.errors import DataError
 from wordvec_ca.text import answering_processes
 from wordvec_ca.text import mediawiki as mediawiki_dump
 from wordvec_ca.text.wikitext import plain_text
@@ -58,7 +55,7 @@ def dump(*pages: str) -> bytes:
         ("", ""),
     ],
 )  # fmt: skip
-def test_what_is_read_of_a_page(source: str, text: str) -> None:
+def test_what_is_read_of_a_page(source, text):
     hidden = {"file", "image", "category", "fitxer", "categoria"}
     assert plain_text(source, hidden) == "".join(line + "\n" for line in text.split("\n") if line)
 
@@ -72,13 +69,13 @@ MARKUP = st.sampled_from(
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(MARKUP, max_size=25).map("".join))
-def test_any_markup_ends_in_clean_lines(source: str) -> None:
+def test_any_markup_ends_in_clean_lines(source):
     text = plain_text(source)
     assert not any(scrap in text for scrap in ("[[", "]]", "{{", "}}", "''"))
     assert all(any(map(str.isalnum, line)) for line in text.splitlines())
 
 
-def test_which_pages_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_pages_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(mediawiki_dump, "LARGEST_PAGE", 5000)
     pages = [
         page("First [[page]].\n\nOf two lines."),
@@ -110,7 +107,7 @@ def test_which_pages_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         }  # fmt: skip
 
 
-def test_a_page_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_takes_too_long(tmp_path, monkeypatch):
     """The parser works for minutes on these 40 kB; the other pages are still read."""
     monkeypatch.setattr(mediawiki_dump, "PAGE_SECONDS", 0.5)
     path = tmp_path / "dump"
@@ -122,7 +119,7 @@ def test_a_page_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert stats.records == {"articles": 21, "pages that could not be parsed in 0.5 s": 1}
 
 
-def test_a_page_that_takes_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_takes_too_much_memory(tmp_path, monkeypatch):
     code = "import wordvec_ca.text.wikitext as w; w.LARGEST_MEMORY = 1 << 27; w.answer_requests(w.prepare)"
     requests = [b"[60, []]", b"'''a''' " * 200_000, b"small"]
     given = b"".join(answering_processes.LENGTH.pack(len(text)) + text for text in requests)
@@ -143,33 +140,33 @@ def test_a_page_that_takes_too_much_memory(tmp_path: Path, monkeypatch: pytest.M
         (dump(page("{{stub}}")), "the corpus is empty"),
     ],
 )  # fmt: skip
-def test_damaged_dumps(tmp_path: Path, data: bytes, message: str) -> None:
+def test_damaged_dumps(tmp_path, data, message):
     (tmp_path / "dump").write_bytes(data)
     with pytest.raises(DataError, match=message):
         count_corpus(tmp_path / "dump", TextOptions(min_count=1))
 
 
-def test_entities_do_not_expand() -> None:
+def test_entities_do_not_expand():
     bomb = b'<mediawiki><!DOCTYPE a [<!ENTITY b "cccc">]>'
     for data in (bomb, b'<!DOCTYPE a [<!ENTITY b "cccc">]><mediawiki>&b;</mediawiki>'):
         with pytest.raises(DataError, match=r"DOCTYPE|damaged"):
             list(mediawiki_dump.Pages("x", Counter()).read([data]))
 
 
-def test_processes_end_with_the_reading(tmp_path: Path) -> None:
+def test_processes_end_with_the_reading(tmp_path):
     path = tmp_path / "dump"
     path.write_bytes(dump(*[page("some words in an article, again and again")] * 500))
     started: list[Any] = []
 
     class Recorded(subprocess.Popen):  # type: ignore[type-arg]
-        def __init__(self, *arguments: Any, **options: Any) -> None:
+        def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
             started.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subprocess, "Popen", Recorded)
 
-        def stop(*_: Any) -> None:
+        def stop(*_):
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):

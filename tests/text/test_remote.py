@@ -1,24 +1,15 @@
 """Files behind URLs: the same text as from a file, from a real S3 server that dies and comes back."""
 
-from __future__ import annotations
-
-import os
-import signal
-import socket
-import subprocess
 import sys
 import threading
-import time
-import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from faulty_s3 import FaultyS3
 
+from wordvec_ca import DataError
 from wordvec_ca.corpus import TextOptions, count_corpus
 from wordvec_ca.corpus.encode import encode_corpus
-from wordvec_ca.errors import DataError
 from wordvec_ca.files import is_url
 from wordvec_ca.text import TextFiles, find_files, remote
 from wordvec_ca.text.remote import RemoteFile, url_identity
@@ -28,72 +19,17 @@ fsspec = pytest.importorskip("fsspec")
 LINES = "".join(f"line {i} has the word w{i % 97} in it\n" for i in range(40_000))
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-SERVER = """
-import sys
-from pathlib import Path
-from moto.s3.models import s3_backends
-from moto.server import main
-
-folder = Path(sys.argv.pop())
-bucket = s3_backends["123456789012"]["aws"]
-bucket.create_bucket("bucket", "us-east-1")
-for file in sorted(folder.rglob("*.*")):
-    bucket.put_object("bucket", str(file.relative_to(folder)), file.read_bytes())
-main()
-"""
-"""A server that already has its files when it first answers, like a real server after a restart."""
-
-
-class S3:
-    """A process of moto's server, with a bucket of the files of a folder."""
-
-    def __init__(self, port: int, folder: Path) -> None:
-        self.port, self.folder = port, folder
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "-c", SERVER, "-H", "127.0.0.1", "-p", str(self.port), str(self.folder)]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/moto-api/", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-
 @pytest.fixture(scope="module")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+def s3():
     pytest.importorskip("moto", reason="needs a server: pip install 'moto[server]' s3fs")
     pytest.importorskip("flask")
     pytest.importorskip("s3fs")
-    port = free_port()
-    settings = {
-        "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_MAX_ATTEMPTS": "1",
-    }  # fmt: skip
-    before = dict(os.environ)
-    os.environ.update(settings)
-    folder = tmp_path_factory.mktemp("bucket")
-    (folder / "a").mkdir()
-    (folder / "a" / "one.txt").write_text(LINES)
-    (folder / "a" / "two.txt").write_text("two\n")
-    (folder / "b.txt").write_text("bee\n")
-    server = S3(port, folder)
-    yield server
-    server.kill()
-    os.environ.clear()
-    os.environ.update(before)
+    with pytest.MonkeyPatch.context() as patch, FaultyS3() as server:
+        patch.setenv("AWS_MAX_ATTEMPTS", "1")  # it is our patience that is tested, not that of s3fs
+        patch.setattr("s3fs.S3FileSystem.retries", 1)
+        for name, text in (("a/one.txt", LINES), ("a/two.txt", "two\n"), ("b.txt", "bee\n")):
+            fsspec.filesystem("s3").pipe_file(f"bucket/{name}", text.encode())
+        yield server
 
 
 def read_on(file: RemoteFile) -> None:
@@ -105,12 +41,12 @@ def read(files: list[str], **options: Any) -> str:
     return b"".join(TextFiles(find_files(files), **options).pieces()).decode()
 
 
-def test_what_is_a_url() -> None:
+def test_what_is_a_url():
     assert all(map(is_url, ["s3://b/k", "https://x/y.gz", "gs://b", "hdfs:///x", "zip://a::file://b.zip"]))
     assert not any(map(is_url, ["a/b", "c:\\x", "x:y", "/a/b://c", "-"]))
 
 
-def test_files_folders_and_patterns(s3: S3) -> None:
+def test_files_folders_and_patterns(s3):
     assert read(["s3://bucket/a/one.txt"]) == LINES
     assert find_files(["s3://bucket/a"]) == ["s3://bucket/a/one.txt", "s3://bucket/a/two.txt"]
     assert find_files(["s3://bucket/*.txt"]) == ["s3://bucket/b.txt"]
@@ -120,8 +56,8 @@ def test_files_folders_and_patterns(s3: S3) -> None:
         find_files(["s3://bucket/c.txt"])
 
 
-def test_a_cache_knows_remote_files(s3: S3, tmp_path: Path) -> None:
-    def encode() -> Any:
+def test_a_cache_knows_remote_files(s3, tmp_path):
+    def encode():
         return encode_corpus(
             "s3://bucket/c.txt", TextOptions(min_count=1), cache_dir=tmp_path / "c", keep=True
         )
@@ -136,48 +72,42 @@ def test_a_cache_knows_remote_files(s3: S3, tmp_path: Path) -> None:
     assert "has changed" in again.reason
 
 
-def test_the_server_dies_and_comes_back(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_dies_and_comes_back(s3, monkeypatch):
     monkeypatch.setattr(remote, "_BLOCK", 1 << 16)
     monkeypatch.setattr(remote, "PATIENCE", 60.0)
     with RemoteFile("s3://bucket/a/one.txt") as file:
         first = file.read(100_000)
-        s3.kill()
-        back = threading.Timer(1.0, s3.start)
-        back.start()
+        s3.fail("refuse", 3)
         with pytest.warns(UserWarning, match="does not answer"):
             rest = b"".join(iter(lambda: file.read(100_000), b""))
-        back.join()
     assert first + rest == LINES.encode()
 
 
-def test_the_server_stays_away(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_stays_away(s3, monkeypatch):
     monkeypatch.setattr(remote, "_BLOCK", 1 << 16)
-    file = RemoteFile("s3://bucket/a/one.txt", patience=0.5)
+    monkeypatch.setattr(remote, "PATIENCE", 0.5)
+    file = RemoteFile("s3://bucket/a/one.txt")
     file.read(10_000)
-    s3.kill()
-    try:
-        with (
-            pytest.warns(UserWarning, match="does not answer"),
-            pytest.raises(DataError, match="cannot read 's3:"),
-        ):
-            read_on(file)
-    finally:
-        s3.start()
+    s3.fail("refuse", 60)
+    with (
+        pytest.warns(UserWarning, match="does not answer"),
+        pytest.raises(DataError, match="cannot read 's3:"),
+    ):
+        read_on(file)
+    s3.fail("", 0)
 
 
-def test_a_file_that_changes_while_it_is_read(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_while_it_is_read(s3, monkeypatch):
     monkeypatch.setattr(remote, "_BLOCK", 1 << 16)
     monkeypatch.setattr(remote, "PATIENCE", 60.0)
     file = RemoteFile("s3://bucket/a/one.txt")
     file.read(10_000)
-    s3.kill()
-    (s3.folder / "a" / "one.txt").write_text(LINES[::-1])
-    s3.start()
+    fsspec.filesystem("s3").pipe_file("bucket/a/one.txt", LINES[::-1].encode())
     with pytest.raises(DataError, match="has changed while it was read"):
         read_on(file)
 
 
-def test_parquet_from_s3_is_the_text_of_a_file(s3: S3, tmp_path: Path) -> None:
+def test_parquet_from_s3_is_the_text_of_a_file(s3, tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -191,13 +121,13 @@ def test_parquet_from_s3_is_the_text_of_a_file(s3: S3, tmp_path: Path) -> None:
     assert count_corpus("s3://bucket/t.parquet", options)[0] == count_corpus(path, options)[0]
 
 
-def test_https_without_ranges(tmp_path: Path) -> None:
+def test_https_without_ranges(tmp_path):
     pytest.importorskip("aiohttp")
     from functools import partial
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
     class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_):
             pass
 
     import gzip
@@ -215,7 +145,7 @@ def test_https_without_ranges(tmp_path: Path) -> None:
         server.shutdown()
 
 
-def test_what_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_opened(monkeypatch):
     with pytest.raises(DataError, match=r"cannot open 'klingon://x'.*URL such as"):
         find_files(["klingon://x"])
     monkeypatch.setitem(sys.modules, "fsspec", None)

@@ -1,7 +1,5 @@
 """Scripts without spaces, on real sentences: they are detected, only there, and segmented as by ICU."""
 
-from __future__ import annotations
-
 import itertools
 import lzma
 import sys
@@ -10,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from wordvec_ca import DataError
 from wordvec_ca.corpus import TextOptions, count_corpus
 from wordvec_ca.corpus.encode import encode_corpus
-from wordvec_ca.errors import DataError
 from wordvec_ca.text import tokenize, trusted_tokenizer
 from wordvec_ca.text.scripts import unspaced
-from wordvec_ca.text.segmenters import load_segmenter
-from wordvec_ca.text.segmenting_processes import SegmentingProcesses
+from wordvec_ca.text.segmenters import SegmentingProcesses, load_segmenter
 
 SENTENCES: dict[str, list[str]] = {}
 for line in (
@@ -37,13 +34,13 @@ def text(language: str) -> str:
     return "".join(line + "\n" for line in SENTENCES[language])
 
 
-def test_there_are_two_hundred_sentences_each() -> None:
+def test_there_are_two_hundred_sentences_each():
     assert len(SENTENCES) == 12
     assert min(map(len, SENTENCES.values())) >= 200
 
 
 @pytest.mark.parametrize(("language", "script"), WITHOUT_SPACES.items())
-def test_text_without_spaces_is_refused_with_what_to_give(language: str, script: str) -> None:
+def test_text_without_spaces_is_refused_with_what_to_give(language, script):
     found = unspaced(text(language).encode())
     assert found is not None
     assert found.script == script
@@ -55,7 +52,7 @@ def test_text_without_spaces_is_refused_with_what_to_give(language: str, script:
 
 
 @pytest.mark.parametrize("language", WITH_SPACES)
-def test_text_with_spaces_is_not(language: str) -> None:
+def test_text_with_spaces_is_not(language):
     assert unspaced(text(language).encode()) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -63,7 +60,7 @@ def test_text_with_spaces_is_not(language: str) -> None:
         count_corpus(iter(SENTENCES[language]))
 
 
-def test_a_part_of_the_text_and_later_pages_are_a_warning() -> None:
+def test_a_part_of_the_text_and_later_pages_are_a_warning():
     part = SENTENCES["lt"] * 2 + SENTENCES["zh"]
     with pytest.warns(UserWarning, match="% Chinese"):
         count_corpus(iter(part))
@@ -73,7 +70,7 @@ def test_a_part_of_the_text_and_later_pages_are_a_warning() -> None:
 
 
 @pytest.mark.parametrize("language", WITHOUT_SPACES)
-def test_segmented_text_is_like_any_other(language: str) -> None:
+def test_segmented_text_is_like_any_other(language):
     pytest.importorskip("icu4py")
     segmented = [" ".join(tokenize(line, "icu")) for line in SENTENCES[language]]
     assert unspaced("\n".join(segmented).encode()) is None
@@ -81,7 +78,7 @@ def test_segmented_text_is_like_any_other(language: str) -> None:
 
 @pytest.mark.parametrize("language", SENTENCES)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_tokens_are_those_of_icu(language: str, workers: int, tmp_path: Path) -> None:
+def test_tokens_are_those_of_icu(language, workers, tmp_path):
     breakers = pytest.importorskip("icu4py.breakers")
     lines = SENTENCES[language]
     expected = [
@@ -102,9 +99,7 @@ def test_tokens_are_those_of_icu(language: str, workers: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_tokens_are_those_of_pyicu_where_icu4py_is_not(
-    language: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tokens_are_those_of_pyicu_where_icu4py_is_not(language, monkeypatch):
     icu = pytest.importorskip("icu", reason="PyICU is not installed: it is built against the system's ICU")
     monkeypatch.setitem(sys.modules, "icu4py", None)
     monkeypatch.setitem(sys.modules, "icu4py.breakers", None)
@@ -122,7 +117,7 @@ def test_tokens_are_those_of_pyicu_where_icu4py_is_not(
         load_segmenter.cache_clear()
 
 
-def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_installed_is_named(monkeypatch):
     for module in ("icu4py", "icu4py.breakers", "icu", "jieba"):
         monkeypatch.setitem(sys.modules, module, None)
     load_segmenter.cache_clear()
@@ -132,14 +127,14 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     load_segmenter.cache_clear()
 
 
-def test_tokens_of_chinese_are_those_of_jieba() -> None:
+def test_tokens_of_chinese_are_those_of_jieba():
     jieba = pytest.importorskip("jieba")
     for line in SENTENCES["zh"]:
         assert tokenize(line, "jieba", lowercase=False) == [w for w in jieba.lcut(line) if w.strip()]
 
 
 @pytest.mark.parametrize("language", WITH_SPACES)
-def test_words_keep_their_marks(language: str) -> None:
+def test_words_keep_their_marks(language):
     """Vowel signs, points and accents stay with their letters; nothing but white space is lost."""
     for line in SENTENCES[language]:
         tokens = tokenize(line, lowercase=False)
@@ -159,7 +154,7 @@ def test_words_keep_their_marks(language: str) -> None:
         ("👩‍👩‍👧 🇱🇹 x", "👩 👩 👧 🇱 🇹 x"),
     ],
 )
-def test_case_marks_and_emoji(line: str, tokens: str) -> None:
+def test_case_marks_and_emoji(line, tokens):
     assert tokenize(line) == tokens.split(" ")
 
 
@@ -181,7 +176,7 @@ number = 5
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+def own(tmp_path, monkeypatch, request):
     name = f"own_{abs(hash(request.node.name))}"
     (tmp_path / f"{name}.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
@@ -190,7 +185,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixture
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_function_of_the_user(own: str, workers: int) -> None:
+def test_a_function_of_the_user(own, workers):
     lines = [f"abcd{i} xyz" for i in range(3_000)]
     options = TextOptions(tokenizer=f"{own}:halves", min_count=1, workers=workers, block_bytes=5_000)
     vocab, stats = count_corpus(iter(lines), options)
@@ -200,13 +195,13 @@ def test_a_function_of_the_user(own: str, workers: int) -> None:
     assert tokenize("line one", f"{own}:loud") == ["new_york", "line_one"]
     with SegmentingProcesses(f"{own}:loud", 2) as processes:
         assert (
-            processes.segment(b"one\r\n\xff two\n").text.split()
+            processes.segment(b"one\r\n\xff two\n")[0].split()
             == b"New_York one New_York \xef\xbf\xbd_two".split()
         )
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_function_that_fails_is_named(own: str, workers: int) -> None:
+def test_a_function_that_fails_is_named(own, workers):
     with pytest.raises(DataError, match=r"broken' fails on the line 'a b': ZeroDivisionError.*line 12"):
         count_corpus(iter(["a b"]), TextOptions(tokenizer=f"{own}:broken", workers=workers))
     with pytest.raises(DataError, match="number' is a int; it must be a function"):
@@ -217,7 +212,7 @@ def test_a_function_that_fails_is_named(own: str, workers: int) -> None:
         tokenize("x", "no_such_module_:f")
 
 
-def test_a_name_in_a_model_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_in_a_model_runs_no_code(monkeypatch):
     with pytest.raises(DataError, match="tokenizer='os:system'"):
         trusted_tokenizer("os:system", None, "the model")
     assert trusted_tokenizer("os:system", "words", "the model") == "words"

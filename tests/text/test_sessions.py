@@ -1,19 +1,20 @@
 """Sessions of a log: grouped, ordered and held out as an obvious program would, from every kind of file."""
 
-from __future__ import annotations
-
 import csv
+import gc
 import json
+import pickle
 import warnings
+import weakref
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wordvec_ca import TrainConfig, train
 from wordvec_ca.corpus import TextOptions, sessions_of
 from wordvec_ca.errors import OptionError
 from wordvec_ca.text import sessions as module
@@ -54,9 +55,7 @@ def write(path: Path, events: list[Event]) -> None:
     st.sampled_from([".csv", ".jsonl", ".parquet"]),
     st.sampled_from([None, "30s"]),
 )
-def test_sessions_as_a_dictionary_and_sorted_make_them(
-    tmp_path_factory: Any, events: list[Event], suffix: str, test_last: str | None
-) -> None:
+def test_sessions_as_a_dictionary_and_sorted_make_them(tmp_path_factory, events, suffix, test_last):
     path = tmp_path_factory.mktemp("log") / f"log{suffix}"
     write(path, events)
     grouped: defaultdict[str, list[Event]] = defaultdict(list)
@@ -75,7 +74,7 @@ def test_sessions_as_a_dictionary_and_sorted_make_them(
         assert read(path, test_last) == (sorted(trained), sorted(late))
 
 
-def test_many_events_go_to_disk_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_events_go_to_disk_in_portions(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "AT_ONCE", 100)
     events = [(f"s{n % 300}", n, f"i{n % 7}") for n in range(5_000)]
     write(tmp_path / "log.csv", events)
@@ -99,7 +98,7 @@ BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
     ],
     ids=["ISO 8601", "without a zone", "seconds", "milliseconds", "nanoseconds"],
 )
-def test_a_day_is_a_day_in_any_notation(tmp_path: Path, written: Any) -> None:
+def test_a_day_is_a_day_in_any_notation(tmp_path, written):
     hours = {"a": 0, "b": 23, "c": 25, "d": 48}
     lines = [{"who": who, "t": written(hour), "item": 17} for who, hour in hours.items()]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -108,7 +107,7 @@ def test_a_day_is_a_day_in_any_notation(tmp_path: Path, written: Any) -> None:
     assert trained[0] == ["17"]
 
 
-def test_events_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
+def test_events_that_cannot_be_used_are_counted(tmp_path):
     rows = [("a", 1, "x"), ("a", "soon", "y"), ("", 2, "x"), ("b", 3, ""), ("b", 4, "z")]
     with (tmp_path / "log.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("who", "t", "item"), *rows])
@@ -128,6 +127,23 @@ def test_events_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
         ({"group_by": "who", "order_by": "t", "field": "item", "test_last": "100%"}, "100%"),
     ],
 )
-def test_wrong_options_name_themselves(given: dict[str, Any], named: str) -> None:
+def test_wrong_options_name_themselves(given, named):
     with pytest.raises(OptionError, match=named):
         TextOptions(tokenizer="whitespace", **given)
+
+
+def test_a_sorted_log_belongs_to_what_was_made_of_it(tmp_path):
+    """Its temporary files take as much room as the log: they go with the model, which may judge by it."""
+    path = tmp_path / "log.csv"
+    write(path, [(f"s{n}", 10 * n + k, ITEMS[(n + k) % 4]) for n in range(30) for k in range(3)])
+    config = TrainConfig(
+        model="skipgram", vector_size=4, min_count=1, epochs=1, workers=1, tokenizer="whitespace",
+        field="item", group_by="who", order_by="t", test_last="10%",
+    )  # fmt: skip
+    model = train(str(path), config)
+    assert len(list(model.sorted_log.held_out())) == 3
+    assert pickle.loads(pickle.dumps(model)).sorted_log is None
+    log = weakref.ref(model.sorted_log)
+    del model
+    gc.collect()
+    assert log() is None

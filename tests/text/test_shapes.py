@@ -1,7 +1,5 @@
 """Files that people bring instead of plain text: nothing is read in silence that is not text."""
 
-from __future__ import annotations
-
 import gzip
 import warnings
 from collections.abc import Sequence
@@ -10,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from wordvec_ca import DataError
 from wordvec_ca.corpus import TextOptions, count_corpus
-from wordvec_ca.errors import DataError
 from wordvec_ca.files.kinds import KINDS, kind_of
 from wordvec_ca.text.shapes import SHAPES, shape_of
 
@@ -85,7 +83,7 @@ def counts_of(path: Path, **options: Any) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_what_holds_more_than_text_is_warned_of_and_read_by_a_field(tmp_path: Path, name: str) -> None:
+def test_what_holds_more_than_text_is_warned_of_and_read_by_a_field(tmp_path, name):
     content, field = READ[name]
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -96,7 +94,7 @@ def test_what_holds_more_than_text_is_warned_of_and_read_by_a_field(tmp_path: Pa
         counts_of(path, field="body")
 
 
-def test_sentences_of_columns_and_cues_are_lines(tmp_path: Path) -> None:
+def test_sentences_of_columns_and_cues_are_lines(tmp_path):
     for name in ("conll2003", "treetagger", "marked", "conllu", "vtt"):
         content, field = READ[name]
         (tmp_path / name).write_text(str(content))
@@ -104,7 +102,7 @@ def test_sentences_of_columns_and_cues_are_lines(tmp_path: Path) -> None:
         assert stats.lines == stats.records["records"] == 27, name
 
 
-def test_words_written_as_one_are_read_once(tmp_path: Path) -> None:
+def test_words_written_as_one_are_read_once(tmp_path):
     """In CoNLL-U, du has the number 1-2 and stands before de and le; 2.1 is a word that is not written."""
     (tmp_path / "a").write_text(
         "1-2\tdu\t_\t_\n1\tde\tde\tADP\n2\tle\tle\tDET\n2.1\t_\t_\tX\n3\tpain\tpain\tNOUN\n"
@@ -117,16 +115,18 @@ def test_words_written_as_one_are_read_once(tmp_path: Path) -> None:
     [
         (" ".join(f"{w}_NN" for w in SENTENCES[1].split()) + "\n", "tags; remove them"),
         (" ".join(f"{w}/NN" for w in SENTENCES[1].split()) + "\n", "tags; remove them"),
+        ("the_dt cat_nn sat_vbd on_in a_dt mat_nn\n" * 9, "tags; remove them"),
         ("(ROOT\n  (S (NP (DT the) (NN cat)) (VP (VBD sat))))\n" * 9, "trees in brackets"),
         ("( (S (NP-SBJ (NNP Pierre) (NNP Vinken)) (VP (MD will))))\n" * 9, "trees in brackets"),
     ],
 )
-def test_tags_and_brackets_are_warned_of(tmp_path: Path, content: str, match: str) -> None:
+def test_tags_and_brackets_are_warned_of(tmp_path, content, match):
     (tmp_path / "a.txt").write_text(content)
     with pytest.warns(UserWarning, match=match):
         counts_of(tmp_path / "a.txt")
 
 
+VECTORS = b"".join(b"word%d 0.25 -1.5e-3 0 .5 -0.125\n" % n for n in range(6))
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
 
 
@@ -137,9 +137,12 @@ POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\ns
         ("the cat\n".encode("utf-32"), "encoding='utf-32'"),
         ("the cat\n".encode("utf-16"), "encoding='utf-16'"),
         (archive(SENTENCES, "response"), "take those"),
+        (VECTORS, "holds vectors"),
+        (b"6 5\n" + VECTORS, "holds vectors"),
+        (b"# Licence: CC0\n" + VECTORS, "holds vectors"),
     ],
 )
-def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, match: str) -> None:
+def test_what_is_no_text_is_refused(tmp_path, content, match):
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(DataError, match=match):
         counts_of(tmp_path / "a", field="text" if b"WARC" in gzip_content(content) else None)
@@ -161,20 +164,22 @@ PLAIN = [
     "king\t17\ncat\t12\ndog\t9\nmat\t7\nend\t3\nsat\t2\n",
     "either/or and his_name\nand/or TCP/IP\n",
     "(A) first\n(B) second\n",
+    "pi is 3.14 and e is 2.72\n" * 9,
+    "at 3.5 4.0 2.5 m\nat 3.1 4.2 2.2 m\n" * 9,
     "1\n2\n3\n00:01 the cat\n",
     "12 --> 13\n",
 ]
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_plain_text_has_no_shape(tmp_path: Path, text: str) -> None:
+def test_plain_text_has_no_shape(tmp_path, text):
     (tmp_path / "a.txt").write_text(text)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         counts_of(tmp_path / "a.txt")
 
 
-def test_every_row_of_the_tables_recognises_its_sample() -> None:
+def test_every_row_of_the_tables_recognises_its_sample():
     assert [kind_of(kind.sample) for kind in KINDS] == list(KINDS)
     assert [shape_of(shape.sample) for shape in SHAPES] == list(SHAPES)
 
@@ -187,7 +192,7 @@ TWEETS = "".join(
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ""])
-def test_columns_without_a_header_have_numbers(tmp_path: Path, suffix: str) -> None:
+def test_columns_without_a_header_have_numbers(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_text(TWEETS.replace('","', '"\t"') if suffix == ".tsv" else TWEETS)
     assert counts_of(path, field="5") == COUNTS
@@ -202,7 +207,12 @@ def test_columns_without_a_header_have_numbers(tmp_path: Path, suffix: str) -> N
             assert counts_of(path, field="1") == COUNTS
 
 
-def test_a_log_of_events_names_the_command(tmp_path: Path) -> None:
+def test_cells_of_a_table_may_be_json(tmp_path):
+    (tmp_path / "a.tsv").write_text("".join(f'["the", "cat"]\tlabel {n}\n' for n in range(3)))
+    assert counts_of(tmp_path / "a.tsv", field="0") == {"the": 3, "cat": 3}
+
+
+def test_a_log_of_events_names_the_command(tmp_path):
     rows = "".join(f"{n},s{n // 3},sku A{n % 7}\n" for n in range(60))
     (tmp_path / "log.csv").write_text("timestamp,session_id,item_id\n" + rows)
     with pytest.warns(

@@ -1,17 +1,15 @@
 """Structured files and objects: lists of words are read, columns need a name, everything else is refused."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from wordvec_ca import DataError
 from wordvec_ca.corpus import TextOptions, count_corpus
-from wordvec_ca.errors import DataError
 from wordvec_ca.text import TextFiles
+from wordvec_ca.text.records import RecordTexts
 from wordvec_ca.text.word_lists import written_list
 
 SENTENCES = [["The", "cat", "don't", "sit"], ["3.5", "new_york", "café"]] * 30
@@ -57,7 +55,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_lists_of_words_are_read_as_tokens(tmp_path: Path, name: str) -> None:
+def test_lists_of_words_are_read_as_tokens(tmp_path, name):
     content, field = READ[name]
     (tmp_path / name).write_text(content, newline="")
     vocab, stats = count_corpus(str(tmp_path / name), TextOptions(field=field, min_count=1))
@@ -66,18 +64,19 @@ def test_lists_of_words_are_read_as_tokens(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 2, 7, 1000])
-def test_arrays_are_read_however_they_are_cut(cut: int) -> None:
+def test_arrays_are_read_however_they_are_cut(cut):
     from collections import Counter
 
     from wordvec_ca.text.json_records import array_texts, list_lines
 
     for content, read in (
-        (json.dumps(SENTENCES, indent=1, ensure_ascii=False), lambda p: array_texts(p, (), "x", Counter())),
-        (lists(), lambda p: list_lines(p, "x", Counter())),
+        (json.dumps(SENTENCES, indent=1, ensure_ascii=False), array_texts),
+        (lists(), list_lines),
     ):
         data = content.encode()
         pieces = [data[i : i + cut] for i in range(0, len(data), cut)]
-        assert [line.decode().split() for line in read(iter(pieces))] == SENTENCES
+        texts = RecordTexts((), "x", Counter())
+        assert [line.decode().split() for line in read(iter(pieces), texts)] == SENTENCES
 
 
 REFUSED = {
@@ -106,7 +105,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_structure_that_is_no_text_is_refused(tmp_path: Path, name: str) -> None:
+def test_structure_that_is_no_text_is_refused(tmp_path, name):
     content, field, message = REFUSED[name]
     (tmp_path / name).write_text(content)
     with pytest.raises(DataError, match=message):
@@ -114,7 +113,7 @@ def test_structure_that_is_no_text_is_refused(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("line", ['["a", null]', '["a", 0.5]', '["a", ["b"]]', '["two words"]', "[]"])
-def test_a_list_of_something_else_among_lists_of_words_is_reported(tmp_path: Path, line: str) -> None:
+def test_a_list_of_something_else_among_lists_of_words_is_reported(tmp_path, line):
     (tmp_path / "a.jsonl").write_text(f"{line}\n{lists()}")
     if line == "[]":
         vocab, _ = count_corpus(str(tmp_path / "a.jsonl"), TextOptions(min_count=1))
@@ -124,7 +123,7 @@ def test_a_list_of_something_else_among_lists_of_words_is_reported(tmp_path: Pat
     assert dict(zip(vocab.words, vocab.counts.tolist(), strict=True)) == COUNTS
 
 
-def test_strings_of_json_are_warned_of(tmp_path: Path) -> None:
+def test_strings_of_json_are_warned_of(tmp_path):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(" ".join(s)) + "\n" for s in SENTENCES))
     with pytest.warns(UserWarning, match="has a JSON string in each line.*jq -r"):
         count_corpus(str(tmp_path / "a.jsonl"), TextOptions(min_count=1))
@@ -140,7 +139,7 @@ MARKED = {
 
 
 @pytest.mark.parametrize("name", MARKED)
-def test_markup_and_annotations_are_warned_of(tmp_path: Path, name: str) -> None:
+def test_markup_and_annotations_are_warned_of(tmp_path, name):
     (tmp_path / "a.txt").write_text(MARKED[name] * 9)
     with pytest.warns(UserWarning, match="is read as plain text,? with (its tags|all columns)"):
         count_corpus(str(tmp_path / "a.txt"), TextOptions(min_count=1))
@@ -161,12 +160,12 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_text_with_brackets_is_text(tmp_path: Path, text: str) -> None:
+def test_text_with_brackets_is_text(tmp_path, text):
     (tmp_path / "a.txt").write_text(text)
     assert b"".join(TextFiles([str(tmp_path / "a.txt")]).pieces()).decode() == text
 
 
-def test_what_is_no_word_in_a_list_is_counted(tmp_path: Path) -> None:
+def test_what_is_no_word_in_a_list_is_counted(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('["a", "b"]\n' * 9000 + '["c", null]\n["", "d", 7]\n[]\nnot a list\n')
     with pytest.warns(UserWarning, match="2 of 9,004 records left out as malformed; the first: line 9001"):
@@ -174,7 +173,7 @@ def test_what_is_no_word_in_a_list_is_counted(tmp_path: Path) -> None:
     assert stats.records == {"records": 9004, "malformed records": 2}
 
 
-def test_written_lists() -> None:
+def test_written_lists():
     assert written_list("['it', \"isn't\", 'a \\\\ b']") is None  # refused: a word has white space in it
     assert written_list("""['it', "isn't", '\\\\', 3]""") == ["it", "isn't", "\\", "3"]
     assert written_list("['a' 'b'\n 'c']") == ["a", "b", "c"]
@@ -195,7 +194,7 @@ def counts_of(corpus: Any, field: Any = None) -> dict[str, int]:
     return dict(zip(vocab.words, vocab.counts.tolist(), strict=True))
 
 
-def test_data_frames() -> None:
+def test_data_frames():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": ["a b", None, "a c"], "tokens": [["A", "b"], ["A"], None], "n": 1})
     assert counts_of(frame, "text") == {"a": 2, "b": 1, "c": 1}
@@ -209,7 +208,7 @@ def test_data_frames() -> None:
         counts_of(frame, "n")
 
 
-def test_arrow_data_in_memory() -> None:
+def test_arrow_data_in_memory():
     pa = pytest.importorskip("pyarrow")
     table = pa.table(
         {"text": ["a b", None], "tokens": [["A", "b"], [None]], "ids": [[1, 2], [1]], "n": [0.5, 1]}
@@ -226,7 +225,7 @@ def test_arrow_data_in_memory() -> None:
         counts_of(table, "n")
 
 
-def test_lists_in_parquet_and_arrow_files(tmp_path: Path) -> None:
+def test_lists_in_parquet_and_arrow_files(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -239,7 +238,7 @@ def test_lists_in_parquet_and_arrow_files(tmp_path: Path) -> None:
         assert counts_of(str(tmp_path / name)) == COUNTS
 
 
-def test_integers_are_their_decimal_form() -> None:
+def test_integers_are_their_decimal_form():
     assert counts_of([[10, "a", 10], [np.int64(7)]]) == {"10": 2, "7": 1, "a": 1}
     assert counts_of(np.arange(6).reshape(2, 3)) == {str(i): 1 for i in range(6)}
     assert counts_of([{"ids": [1, 2]}], "ids") == {"1": 1, "2": 1}
@@ -248,10 +247,10 @@ def test_integers_are_their_decimal_form() -> None:
             counts_of(bad)
 
 
-def test_the_drop_in_reads_columns_and_refuses_records() -> None:
+def test_the_drop_in_reads_columns_and_refuses_records():
     from wordvec_ca.gensim.models import Word2Vec
 
-    def words(sentences: Any) -> list[Any]:
+    def words(sentences):
         return sorted(Word2Vec(sentences, vector_size=4, min_count=1, workers=1, epochs=1).wv.index_to_key)
 
     with pytest.raises(DataError, match="keys 'title', 'text'"):
@@ -268,7 +267,7 @@ def test_the_drop_in_reads_columns_and_refuses_records() -> None:
             words(whole)
 
 
-def test_sentences_are_read_in_the_same_way(tmp_path: Path) -> None:
+def test_sentences_are_read_in_the_same_way(tmp_path):
     from wordvec_ca.sentences import TextLines
 
     (tmp_path / "a.jsonl").write_text(lists())

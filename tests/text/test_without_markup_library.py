@@ -1,7 +1,5 @@
 """Without mwparserfromhell, reading a dump gives an error that says so, and everything else works."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +13,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_text_is_read_and_a_dump_says_what_to_install(tmp_path: Path) -> None:
+def test_text_is_read_and_a_dump_says_what_to_install(tmp_path):
     (tmp_path / "c.txt").write_text("one two three four\n" * 100)
     (tmp_path / "d.xml").write_text("<mediawiki><page><title>T</title><ns>0</ns></page></mediawiki>")
     trained = run(tmp_path, "train", "c.txt", "--epochs", "1", "-q")

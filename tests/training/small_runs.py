@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 
-from wordvec_ca.models import EmbeddingModel
+from wordvec_ca.models import EmbeddingModel, Progress
 
 
 class Killed(BaseException):
     """Ends a run in a way that the program does not catch, so it cannot save anything."""
+
+
+def killed_after(fraction: float) -> Callable[[Progress], None]:
+    """Return a callback that ends a run at the first record after a share of it."""
+
+    def kill(record: Progress) -> None:
+        if record.fraction >= fraction:
+            raise Killed
+
+    return kill
 
 
 def sentences(n: int = 600, *, seed: int = 1) -> list[list[str]]:

@@ -7,8 +7,6 @@ that is meant to change bits, ``python tests/training/test_digests.py`` records 
 says so.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -93,7 +91,7 @@ def recorded(run: str, isa: str) -> str:
 
 @pytest.mark.parametrize("isa", isas())
 @pytest.mark.parametrize("run", RUNS)
-def test_vectors_are_those_on_record(run: str, isa: str) -> None:
+def test_vectors_are_those_on_record(run, isa):
     assert digest(run, isa) == recorded(run, isa)
 
 

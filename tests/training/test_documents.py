@@ -1,15 +1,11 @@
 """Models of documents with two threads, in replicas and with n-grams."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wordvec_ca.models import EmbeddingModel, TrainConfig, attention_weights
-from wordvec_ca.runs import train
+from wordvec_ca import EmbeddingModel, TrainConfig, attention_weights, train
 from wordvec_ca.specs.models import MODELS, spec_of
 from wordvec_ca.training import Inference, known_rows
 
@@ -36,7 +32,7 @@ WAYS: list[dict[str, Any]] = [{"workers": 2}, {"workers": 2, "replicas": 2}, {"s
 
 @pytest.mark.parametrize("way", WAYS, ids=["two workers", "replicas", "subwords"])
 @pytest.mark.parametrize("model", OF_DOCUMENTS)
-def test_every_document_learns(model: str, way: dict[str, Any]) -> None:
+def test_every_document_learns(model, way):
     made, alone = trained(model, **way), trained(model)
     assert made.documents is not None
     rows = made.documents.rows[:, :16]
@@ -52,14 +48,14 @@ def test_every_document_learns(model: str, way: dict[str, Any]) -> None:
     assert Inference(made).infer(words).any(axis=1).all()
 
 
-def test_one_thread_each_makes_replicas_repeatable() -> None:
+def test_one_thread_each_makes_replicas_repeatable():
     found = [trained("pv-dm", workers=2, replicas=2, epochs=2) for _ in range(2)]
     rows = [model.documents.rows for model in found if model.documents is not None]
     assert np.array_equal(rows[0], rows[1])
     assert np.array_equal(found[0].inputs, found[1].inputs)
 
 
-def test_words_of_new_documents_are_made_of_ngrams(tmp_path: Path) -> None:
+def test_words_of_new_documents_are_made_of_ngrams(tmp_path):
     made = trained("pv-dm", subwords=True, min_n=2)
     made.save(tmp_path / "m")
     loaded = EmbeddingModel.load(tmp_path / "m")
@@ -69,7 +65,7 @@ def test_words_of_new_documents_are_made_of_ngrams(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["full", "position", "word"])
-def test_the_document_begins_with_the_weight_of_all_words_together(tmp_path: Path, kind: Any) -> None:
+def test_the_document_begins_with_the_weight_of_all_words_together(tmp_path, kind):
     trained("pv-dm-attn", attention=kind, attention_warmup=1.0, epochs=1).save(tmp_path / "m")
     weights = attention_weights(tmp_path / "m", [f"a{i}" for i in range(7)], 3, document=0)
     assert weights[-1].weight == pytest.approx(0.5, abs=1e-6)

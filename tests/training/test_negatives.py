@@ -1,18 +1,14 @@
 """Negatives are drawn in proportion to count^.75 over a run, however many words there are."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from small_runs import Killed, same
+from small_runs import Killed, killed_after, same
 
-from wordvec_ca import TrainConfig, resume, train
-from wordvec_ca.corpus import Vocab
+from wordvec_ca import EmbeddingModel, TrainConfig, Vocab, resume, train
 from wordvec_ca.kernels import noise_mass
-from wordvec_ca.models import EmbeddingModel, ResolvedConfig
+from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training import negatives
 from wordvec_ca.training.negatives import Negatives
 from wordvec_ca.training.trainer import Trainer
@@ -21,7 +17,7 @@ N_WORDS = 3_000
 
 
 @pytest.fixture(autouse=True)
-def small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_pools(monkeypatch):
     """Make pools so small that 3,000 words are for them what ten million are for a pool of real size."""
     monkeypatch.setattr(negatives, "POOL_DRAWS", 2_000)
     monkeypatch.setattr(negatives, "SMALLEST_POOL", 2_000)
@@ -71,7 +67,7 @@ def draws_of(trainer: Trainer) -> np.ndarray:
     ],
     ids=["shared", "pairs", "other exponent"],
 )
-def test_every_word_is_drawn_as_often_as_it_should(options: dict[str, Any]) -> None:
+def test_every_word_is_drawn_as_often_as_it_should(options):
     trainer = trainer_of(text(60_000), **options)
     drawn = draws_of(trainer)
     mass = trainer.model.vocab.counts.astype(float) ** trainer.config.ns_exponent
@@ -85,14 +81,14 @@ def test_every_word_is_drawn_as_often_as_it_should(options: dict[str, Any]) -> N
     assert np.abs(drawn[often] / expected[often] - 1).max() < 0.6
 
 
-def test_a_pool_serves_for_as_long_as_it_should() -> None:
+def test_a_pool_serves_for_as_long_as_it_should():
     trainer = trainer_of(text(60_000), model="cbow", shared_by=2, epochs=1, sample=0)
     pools = trainer.replica.negatives
     passes = draws_of(trainer).sum() / 60_000 * pools.tokens_per_pool / pools.at(0).size
     assert passes == pytest.approx(negatives.PASSES, rel=0.15)
 
 
-def test_one_pool_serves_a_small_vocabulary() -> None:
+def test_one_pool_serves_a_small_vocabulary():
     config = ResolvedConfig.of(TrainConfig(epochs=1_000))
     found = Negatives(
         config,
@@ -108,17 +104,13 @@ def test_one_pool_serves_a_small_vocabulary() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the run is kept")
-def test_a_resumed_run_reads_the_same_pools(tmp_path: Path) -> None:
+def test_a_resumed_run_reads_the_same_pools(tmp_path):
     lines = [line[line >= 0] for line in np.split(text(30_000), 1_500)]
     file = tmp_path / "text.txt"
     file.write_text("".join(" ".join(f"w{i}" for i in line) + "\n" for line in lines))
     config = TrainConfig(vector_size=8, min_count=1, epochs=6, workers=1, model="skipgram")
 
-    def kill(record: Any) -> None:
-        if record.fraction >= 0.5:
-            raise Killed
-
     whole = train(file, config)
     with pytest.raises(Killed):
-        train(file, config, output=tmp_path / "m", callbacks=[kill], checkpoint_every="1k")
+        train(file, config, output=tmp_path / "m", callbacks=[killed_after(0.5)], checkpoint_every="1k")
     assert same(resume(tmp_path / "m"), whole)

@@ -1,14 +1,10 @@
 """How many private rows threads have, and that training with them learns as much as without."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from wordvec_ca.corpus import Vocab
+from wordvec_ca import EmbeddingModel, TrainConfig, Vocab
 from wordvec_ca.kernels import STATS
-from wordvec_ca.models.config import TrainConfig
-from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.training.private_rows import DRIFT, LEAST_SHARE, LONGEST, TOKENS_PER_ROW, private_rows
 from wordvec_ca.training.replica import Replica
 
@@ -17,19 +13,19 @@ ZIPF = (10**8 / np.arange(1, 50_001)).astype(np.int64)
 
 
 @pytest.mark.parametrize("workers", [1, 3, 8, 64])
-def test_only_two_workers_have_some(workers: int) -> None:
+def test_only_two_workers_have_some(workers):
     assert private_rows(ZIPF, ALL, workers, 1) == (0, 0)
 
 
 @pytest.mark.parametrize("predictions", [1, 21])
-def test_more_predictions_merge_sooner(predictions: float) -> None:
+def test_more_predictions_merge_sooner(predictions):
     rows, interval = private_rows(ZIPF, ALL, 2, predictions)
     assert rows * TOKENS_PER_ROW <= interval <= DRIFT
     assert interval <= private_rows(ZIPF, ALL, 2, 1)[1]
 
 
 @pytest.mark.parametrize("model", ["skipgram", "cbow", "cwindow"])
-def test_threads_in_step_learn_what_one_learns(model: str) -> None:
+def test_threads_in_step_learn_what_one_learns(model):
     # Simulates threads on as many processors, however many this machine has: all start from the same private
     # rows, and none sees another's steps before the next merge. With 8 threads, 8 rows and 285 tokens it
     # diverges.
@@ -72,20 +68,20 @@ def _loss_in_step(model: str, lines: np.ndarray, threads: int) -> float:
     return float(totals["loss"] / totals["examples"])
 
 
-def test_wide_windows_have_more_rows() -> None:
+def test_wide_windows_have_more_rows():
     rows, interval = private_rows(ZIPF, ALL, 2, 1)
     more, same = private_rows(ZIPF, ALL, 2, 1, contexts=21)
     assert same == interval
     assert rows < more <= 3.5 * (rows + 1)  # the rows grow in proportion to the work for a token
 
 
-def test_subsampling_lets_threads_drift_longer() -> None:
+def test_subsampling_lets_threads_drift_longer():
     steep = (10**9 / np.arange(1, 20_001) ** 2).astype(np.int64)  # the first word is most of the text
     keep = np.minimum(2.0**32 - 1, 2.0**32 * 10**6 / np.maximum(steep, 1)).astype(np.uint32)
     assert private_rows(steep, ALL, 2, 1)[1] < private_rows(steep, keep, 2, 1)[1]
 
 
-def test_only_frequent_words_have_rows() -> None:
+def test_only_frequent_words_have_rows():
     counts = np.array([10**6, 10**6, *[10] * 1_000])
     assert private_rows(counts, ALL, 2, 1)[0] == 2
     assert counts[2] / counts.sum() < LEAST_SHARE

@@ -1,23 +1,21 @@
 """Replicas: a single one changes nothing, several learn what one would, and nothing is lost."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from small_runs import Killed
 
-from wordvec_ca.corpus.vocab import Vocab
+from wordvec_ca import EmbeddingModel, TrainConfig, Vocab, resume, train
 from wordvec_ca.kernels import add_delta, aligned_zeros, delta_of, merge_replicas, sum_of_deltas
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.models.config import TrainConfig
-from wordvec_ca.models.parameters import EmbeddingModel
-from wordvec_ca.runs.run import resume, train
-from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
-from wordvec_ca.training.merge_rule import expected_touches, merge_factors, merged_rows
+from wordvec_ca.training.merge_plan import (
+    MergePlan,
+    expected_touches,
+    merge_factors,
+    merged_rows,
+    usual_replicas,
+)
 from wordvec_ca.training.replica import Delta, Replica, TokenRange
 from wordvec_ca.training.replica_set import Replicas
 from wordvec_ca.training.trainer import Trainer
@@ -46,7 +44,7 @@ def model_of(tokens: np.ndarray, **options: object) -> EmbeddingModel:
 
 
 @pytest.mark.parametrize("name", ["cbow", "skipgram", "ssg", "cwindow", "cbow-attn"])
-def test_a_replica_given_the_whole_text_in_ranges_is_a_trainer(name: str) -> None:
+def test_a_replica_given_the_whole_text_in_ranges_is_a_trainer(name):
     tokens = text()
     whole, parted = model_of(tokens, model=name), model_of(tokens, model=name)
     Trainer(whole, tokens).run()
@@ -62,7 +60,7 @@ def test_a_replica_given_the_whole_text_in_ranges_is_a_trainer(name: str) -> Non
         assert np.array_equal(array, parted.learnt[name_]), name_
 
 
-def test_what_replicas_learn_of_disjoint_rows_is_summed() -> None:
+def test_what_replicas_learn_of_disjoint_rows_is_summed():
     base = RNG.normal(size=(6, 16)).astype(np.float32)
     deltas = [np.zeros((6, 16), np.float32) for _ in range(3)]
     for i, delta in enumerate(deltas):
@@ -71,7 +69,7 @@ def test_what_replicas_learn_of_disjoint_rows_is_summed() -> None:
     assert np.allclose(merged_rows(base, deltas, factors), base + sum(deltas), atol=1e-6)
 
 
-def test_factors_run_from_a_sum_to_a_mean() -> None:
+def test_factors_run_from_a_sum_to_a_mean():
     x = np.array([0.0, 1e-9, 0.01, 0.1, 1.0, 10.0, 1e4, np.inf])
     factors = merge_factors(x, 8)
     assert factors[0] == 1
@@ -86,7 +84,7 @@ def test_factors_run_from_a_sum_to_a_mean() -> None:
 
 
 @pytest.mark.parametrize("name", ["cbow", "skipgram", "ssg", "cwindow", "cbow-attn"])
-def test_touches_are_those_of_the_text(name: str) -> None:
+def test_touches_are_those_of_the_text(name):
     model = model_of(text(), model=name)
     touches = expected_touches(model, np.zeros(0, np.uint32))
     assert {name: len(array) for name, array in model.learnt.items()} == {
@@ -97,7 +95,7 @@ def test_touches_are_those_of_the_text(name: str) -> None:
         assert (values > 0).all()
 
 
-def test_merges_stand_at_equal_distances_and_at_the_end_of_an_epoch() -> None:
+def test_merges_stand_at_equal_distances_and_at_the_end_of_an_epoch():
     plan = MergePlan.of(ResolvedConfig.of(TrainConfig(epochs=3)), 10_007, 4)
     position, found = 0, []
     while position < 3 * 10_007:
@@ -108,7 +106,7 @@ def test_merges_stand_at_equal_distances_and_at_the_end_of_an_epoch() -> None:
     assert max(np.diff(found)) - min(np.diff(found)) <= 1
 
 
-def test_deltas_and_merges_of_a_replica() -> None:
+def test_deltas_and_merges_of_a_replica():
     tokens = text()
     replica = Replica(model_of(tokens), len(tokens))
     base = replica.parameters["inputs"].copy()
@@ -167,7 +165,7 @@ def assert_near(found: tuple[np.ndarray, np.ndarray], expected: tuple[np.ndarray
 
 
 @pytest.mark.parametrize("shape", [(40, 48), (30, 1040), (20, 7), (0, 16)])
-def test_messages_are_as_their_readable_twin(shape: tuple[int, int]) -> None:
+def test_messages_are_as_their_readable_twin(shape):
     base = RNG.normal(size=shape).astype(np.float32)
     replicas = [base + 1e-3 * RNG.normal(size=shape).astype(np.float32) for _ in range(3)]
     if base.size:
@@ -200,7 +198,7 @@ def test_messages_are_as_their_readable_twin(shape: tuple[int, int]) -> None:
     assert np.array_equal(replicas[0], expected, equal_nan=True)
 
 
-def test_messages_that_do_not_fit_are_refused() -> None:
+def test_messages_that_do_not_fit_are_refused():
     rows, scales, codes = np.ones((4, 16), np.float32), np.zeros(4, np.uint16), np.zeros((4, 16), np.int8)
     ones = np.ones(4, np.float32)
     delta = message_of(rows, np.zeros_like(rows))
@@ -215,7 +213,7 @@ def test_messages_that_do_not_fit_are_refused() -> None:
             add_delta(*message, rows, rows)
 
 
-def test_messages_are_near_and_as_often_too_small_as_too_large() -> None:
+def test_messages_are_near_and_as_often_too_small_as_too_large():
     values = RNG.normal(size=(1000, 16)).astype(np.float32) * 1e-3
     errors = decoded(*message_of(values, np.zeros_like(values))) - values
     assert (np.abs(errors) <= np.abs(values).max(axis=1, keepdims=True) / 250).all()
@@ -241,10 +239,10 @@ def merge_by_messages(replicas: Replicas, position: int) -> None:
     "options",
     [{}, {"model": "cbow-attn"}, {"model": "skipgram", "subwords": True}, {"hs": True, "negative": 0}],
 )
-def test_messages_of_8_bits_lose_nothing(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_of_8_bits_lose_nothing(options, monkeypatch):
     tokens = text(2_000)
 
-    def loss() -> float:
+    def loss():
         trainer = Trainer(
             model_of(tokens, epochs=3, workers=4, replicas=4, **options), tokens, tokens[:2_200]
         )
@@ -259,7 +257,7 @@ def test_messages_of_8_bits_lose_nothing(options: dict[str, Any], monkeypatch: p
 # ---- in one process ---------------------------------------------------------------------------------------
 
 
-def test_the_kernel_merges_as_its_readable_twin() -> None:
+def test_the_kernel_merges_as_its_readable_twin():
     base = aligned_zeros((50, 32))
     base[:] = RNG.normal(size=base.shape)
     replicas = []
@@ -281,10 +279,10 @@ def test_the_kernel_merges_as_its_readable_twin() -> None:
     "options",
     [{}, {"model": "cbow-attn"}, {"model": "skipgram", "subwords": True}, {"hs": True, "negative": 0}],
 )
-def test_replicas_of_one_thread_are_reproducible_and_learn_as_one_worker(options: dict[str, Any]) -> None:
+def test_replicas_of_one_thread_are_reproducible_and_learn_as_one_worker(options):
     tokens = text(2_000)
 
-    def trained(**more: Any) -> tuple[EmbeddingModel, Trainer]:
+    def trained(**more):
         model = model_of(tokens, epochs=6, **options, **more)
         trainer = Trainer(model, tokens, tokens[:2_200])
         trainer.run()
@@ -303,9 +301,7 @@ def test_replicas_of_one_thread_are_reproducible_and_learn_as_one_worker(options
 
 
 @pytest.mark.parametrize(("workers", "replicas"), [(3, 3), (4, 2)])
-def test_a_run_that_is_killed_goes_on_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, replicas: int
-) -> None:
+def test_a_run_that_is_killed_goes_on_and_loses_nothing(tmp_path, monkeypatch, workers, replicas):
     corpus = tmp_path / "text"
     lines = text(1_500).reshape(-1, 11)[:, :10]
     corpus.write_text("".join(" ".join(f"w{word}" for word in line) + "\n" for line in lines.tolist()))
@@ -316,7 +312,7 @@ def test_a_run_that_is_killed_goes_on_and_loses_nothing(
 
     train_chunk = Replica.train_chunk
 
-    def dying(self: Replica, worker: Any, tokens: np.ndarray, position: int, seeds: Any, *more: Any) -> None:
+    def dying(self, worker, tokens, position, seeds, *more):
         if position > 30_000:
             raise Killed
         train_chunk(self, worker, tokens, position, seeds, *more)
@@ -333,8 +329,8 @@ def test_a_run_that_is_killed_goes_on_and_loses_nothing(
             assert np.array_equal(array, resumed.learnt[name]), name
 
 
-def test_how_many_replicas() -> None:
-    def found(workers: int, n_words: int = 10_000, n_tokens: int = 10**6, **options: Any) -> int:
+def test_how_many_replicas():
+    def found(workers, n_words=10_000, n_tokens=10**6, **options):
         config = ResolvedConfig.of(TrainConfig(workers=1, **options))
         return usual_replicas(dataclasses.replace(config, workers=workers), n_words, n_tokens)
 
@@ -353,7 +349,7 @@ def test_how_many_replicas() -> None:
     assert found(32, n_words=10**10) == 1, "no room for two"
 
 
-def test_more_replicas_than_threads_are_not_made_in_silence() -> None:
+def test_more_replicas_than_threads_are_not_made_in_silence():
     config = TrainConfig(vector_size=4, epochs=1, workers=1, replicas=2)
     with pytest.warns(UserWarning, match="replicas is 2.*there will be 1"):
         model = train([["a", "b"]] * 50, config)

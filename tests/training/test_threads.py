@@ -1,12 +1,9 @@
 """Threads: on real text many of them learn as much as one, whatever the model (short form of the table)."""
 
-from __future__ import annotations
-
 import lzma
 import runpy
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,13 +11,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def table() -> dict[str, Any]:
+def table():
     """Return the names of the script that makes the table."""
     return runpy.run_path(str(ROOT / "scripts" / "quality" / "threads.py"))
 
 
 @pytest.fixture(scope="module")
-def text(data: Path) -> list[list[str]]:
+def text(data):
     """Return lines with about a million words of Wikipedia."""
     with lzma.open(data / "corpora" / "wiki.30M.txt.xz", "rt", encoding="utf-8") as lines:
         return [line.lower().split() for line in islice(lines, 16_600)]
@@ -41,9 +38,7 @@ def text(data: Path) -> list[list[str]]:
         ),
     ],
 )
-def test_threads_learn_as_much_as_one(
-    table: dict[str, Any], text: list[list[str]], kind: str, tmp_path: Path
-) -> None:
+def test_threads_learn_as_much_as_one(table, text, kind, tmp_path):
     """Threads that begin every block together show what steps do that are out of date."""
     with table["threads_together"]():
         losses = {

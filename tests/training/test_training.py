@@ -1,7 +1,5 @@
 """Training from Python: corpora, callbacks, records, and models that are saved and read again."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import json
@@ -9,28 +7,22 @@ import math
 import threading
 import warnings
 import weakref
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from small_runs import same, sentences
 
+from wordvec_ca import DataError, EmbeddingModel, KeyedVectors, Progress, TrainConfig, Vocab, resume, train
 from wordvec_ca.corpus.encode import encode_corpus
-from wordvec_ca.corpus.vocab import Vocab
-from wordvec_ca.errors import DataError, OptionError
+from wordvec_ca.errors import OptionError
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.models.config import TrainConfig
-from wordvec_ca.models.history import Progress
-from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import n_parameters
 from wordvec_ca.runs.estimate import measured_speed
-from wordvec_ca.runs.run import resume, train
 from wordvec_ca.specs.models import WORD_MODELS
 from wordvec_ca.training.chunks import parts
 from wordvec_ca.training.schedule import Schedule, keep_thresholds
 from wordvec_ca.training.trainer import Trainer
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
 KINDS = [{"model": model} for model in WORD_MODELS if model != "cbow-attn"]
 KINDS += [{"model": "cbow-attn", "attention": kind} for kind in ("full", "position", "word")]
@@ -45,7 +37,7 @@ def small(**options: Any) -> TrainConfig:
 # ---- corpora ----------------------------------------------------------------------------------------------
 
 
-def test_path_lists_lines_and_generator_are_the_same_corpus(tmp_path: Path) -> None:
+def test_path_lists_lines_and_generator_are_the_same_corpus(tmp_path):
     text = sentences()
     path = tmp_path / "c.txt"
     path.write_text("".join(" ".join(line) + "\n" for line in text))
@@ -55,7 +47,7 @@ def test_path_lists_lines_and_generator_are_the_same_corpus(tmp_path: Path) -> N
     assert expected.record["corpus"]["raw_tokens"] == sum(map(len, text))
 
 
-def test_an_encoded_corpus_is_used_again(tmp_path: Path) -> None:
+def test_an_encoded_corpus_is_used_again(tmp_path):
     with encode_corpus(sentences(), cache_dir=tmp_path / "cache") as encoded:
         first, second = train(encoded, small()), train(encoded, small())
         assert same(first, second)
@@ -63,7 +55,7 @@ def test_an_encoded_corpus_is_used_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [{"model": "cbow-attn"}, {"model": "ssg"}], ids=["cbow-attn", "ssg"])
-def test_a_model_is_the_same_without_a_cache(tmp_path: Path, kind: dict[str, str]) -> None:
+def test_a_model_is_the_same_without_a_cache(tmp_path, kind):
     path = tmp_path / "c.txt"
     path.write_text("".join(" ".join(line) + "\n" for line in sentences(2000)))
     config = small(epochs=3, **kind)
@@ -76,11 +68,11 @@ def test_a_model_is_the_same_without_a_cache(tmp_path: Path, kind: dict[str, str
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["c.txt", "model"]
 
 
-def test_a_corpus_that_changes_under_a_run_ends_it(tmp_path: Path) -> None:
+def test_a_corpus_that_changes_under_a_run_ends_it(tmp_path):
     path = tmp_path / "c.txt"
     path.write_text("".join(" ".join(line) + "\n" for line in sentences()))
 
-    def change(record: Progress) -> None:
+    def change(record):
         path.write_text("".join(" ".join(line) + "\n" for line in sentences(seed=record.epoch + 1)))
 
     for workers in (1, 3):
@@ -90,7 +82,7 @@ def test_a_corpus_that_changes_under_a_run_ends_it(tmp_path: Path) -> None:
         train(path, small(), no_cache=True, keep_cache=True)
 
 
-def test_every_token_is_trained_once_per_epoch_by_any_number_of_workers() -> None:
+def test_every_token_is_trained_once_per_epoch_by_any_number_of_workers():
     text = sentences()
     n_tokens = sum(map(len, text))
     for workers in (1, 3):
@@ -106,7 +98,7 @@ def test_every_token_is_trained_once_per_epoch_by_any_number_of_workers() -> Non
     assert model.record["predictions"] == 3 * n_tokens
 
 
-def test_subsampling_keeps_what_its_formula_says() -> None:
+def test_subsampling_keeps_what_its_formula_says():
     text, sample = sentences(3000), 1e-2
     model = train(text, small(sample=sample, shrink_windows=False, epochs=1))
     counts = model.vocab.counts.astype(float)
@@ -121,17 +113,7 @@ def test_subsampling_keeps_what_its_formula_says() -> None:
     assert len(keep_thresholds(model.vocab, 0)) == 0
 
 
-def test_min_count_and_max_final_vocab_choose_the_words() -> None:
-    counts = {"often": 40, "seldom": 7, "rare": 3}
-    text = [[word, "often"] for word, n in counts.items() for _ in range(n)]
-    assert train(text, small(min_count=3)).vocab.words == ["often", "seldom", "rare"]
-    assert train(text, small(min_count=4)).vocab.words == ["often", "seldom"]
-    assert train(text, small(min_count=1, max_final_vocab=1)).vocab.words == ["often"]
-    with pytest.raises(DataError, match="min_count is 1,000"):
-        train(text, small(min_count=1000))
-
-
-def test_vocabulary_is_read_and_used_as_it_is(tmp_path: Path) -> None:
+def test_vocabulary_is_read_and_used_as_it_is(tmp_path):
     Vocab.from_counts({"the": 1000, "w1": 50, "w2": 40, "unseen": 30}).save(tmp_path / "v.tsv")
     model = train(sentences(), small(min_count=999), vocab=tmp_path / "v.tsv")
     assert model.vocab.words == ["the", "w1", "w2", "unseen"]
@@ -142,7 +124,7 @@ def test_vocabulary_is_read_and_used_as_it_is(tmp_path: Path) -> None:
 # ---- callbacks and interruption ---------------------------------------------------------------------------
 
 
-def test_callbacks_receive_frozen_records_in_order() -> None:
+def test_callbacks_receive_frozen_records_in_order():
     records: list[Progress] = []
     model = train(sentences(), small(epochs=4), callbacks=[records.append], valid=sentences(50, seed=2))
     ends = [record for record in records if record.epoch_ended]
@@ -155,7 +137,7 @@ def test_callbacks_receive_frozen_records_in_order() -> None:
         records[0].loss = 0.0  # type: ignore[misc]
 
 
-def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_path: Path) -> None:
+def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_path):
     unlike = (
         ({"config": {"epochs": 3}}, "TrainConfig"),
         ({"callbacks": print}, "list"),
@@ -175,7 +157,7 @@ def test_arguments_of_another_type_are_refused_before_the_corpus_is_read(tmp_pat
 
 
 @pytest.mark.parametrize("options", [{}, {"subwords": True}, {"workers": 4, "replicas": 2}])
-def test_the_memory_of_a_trained_model_is_free_as_soon_as_nobody_uses_it(options: dict[str, Any]) -> None:
+def test_the_memory_of_a_trained_model_is_free_as_soon_as_nobody_uses_it(options):
     gc.disable()  # Python looks for cycles of references when it likes
     try:
         model = train(sentences(), TrainConfig(vector_size=12, epochs=1, **options))
@@ -186,12 +168,12 @@ def test_the_memory_of_a_trained_model_is_free_as_soon_as_nobody_uses_it(options
         gc.enable()
 
 
-def test_a_rate_of_0_is_refused() -> None:
+def test_a_rate_of_0_is_refused():
     with pytest.raises(OptionError, match=r"^alpha is 0, so nothing would be learnt"):
         train(sentences(), small(alpha=0))
 
 
-def test_callback_stops_the_run_and_the_model_is_saved(tmp_path: Path) -> None:
+def test_callback_stops_the_run_and_the_model_is_saved(tmp_path):
     model = train(
         sentences(),
         small(epochs=50),
@@ -205,9 +187,7 @@ def test_callback_stops_the_run_and_the_model_is_saved(tmp_path: Path) -> None:
     )
 
 
-def test_callback_in_the_middle_of_an_epoch_stops_after_the_chunks_under_way(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_callback_in_the_middle_of_an_epoch_stops_after_the_chunks_under_way(monkeypatch):
     monkeypatch.setattr("wordvec_ca.training.schedule.RECORD_EVERY", 0.001)
     text = sentences(20_000)
     model = train(
@@ -216,14 +196,14 @@ def test_callback_in_the_middle_of_an_epoch_stops_after_the_chunks_under_way(
     assert 0 < model.record["trained_fraction"] < 0.5
 
 
-def test_error_in_a_callback_is_passed_on_and_leaves_no_thread(tmp_path: Path) -> None:
-    def fail(record: Progress) -> None:
+def test_error_in_a_callback_is_passed_on_and_leaves_no_thread(tmp_path):
+    def fail(record):
         raise RuntimeError("my callback")
 
-    before = threading.active_count()
+    before = set(threading.enumerate())  # one of an earlier test may still end
     with pytest.raises(RuntimeError, match="my callback"):
         train(sentences(), small(workers=2, epochs=100), output=tmp_path / "m", callbacks=[fail])
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
     assert list(tmp_path.iterdir()) == []
 
 
@@ -231,7 +211,7 @@ def test_error_in_a_callback_is_passed_on_and_leaves_no_thread(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("model", WORD_MODELS)
-def test_loss_begins_at_its_known_value_and_falls(model: str) -> None:
+def test_loss_begins_at_its_known_value_and_falls(model):
     held_out = sentences(100, seed=2)
     # outputs are 0 at first: each of 1 + negative logistic losses is ln 2; a negative that is the target
     # itself is left out, which takes away at most the share of its draws
@@ -251,7 +231,7 @@ def test_loss_begins_at_its_known_value_and_falls(model: str) -> None:
     assert again.record["valid_loss_by_epoch"] == losses
 
 
-def test_learning_rate_falls_linearly_with_the_place_in_the_text(tmp_path: Path) -> None:
+def test_learning_rate_falls_linearly_with_the_place_in_the_text(tmp_path):
     config = small(model="cbow-attn", alpha=0.04, min_alpha=0.01, attention_alpha=0.02, attention_warmup=0.25)
     schedule = Schedule(ResolvedConfig.of(config), n_tokens=500)  # 1,000 in two epochs
     assert [schedule.alpha(n) for n in (0, 500, 1000)] == pytest.approx([0.04, 0.025, 0.01])
@@ -261,7 +241,7 @@ def test_learning_rate_falls_linearly_with_the_place_in_the_text(tmp_path: Path)
         trainer = Trainer(model, encoded.tokens)
         seen: list[tuple[float, float, float, int]] = []
 
-        def spy(hyper: np.ndarray, tokens: np.ndarray, *_: Any) -> None:
+        def spy(hyper, tokens, *_):
             fields = (float(hyper[name][0]) for name in ("alpha_begin", "alpha_end", "attention_rate"))
             seen.append((*fields, len(tokens)))
 
@@ -281,7 +261,7 @@ def test_learning_rate_falls_linearly_with_the_place_in_the_text(tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
-def test_saved_model_comes_back_and_is_saved_the_same(tmp_path: Path, kind: dict[str, str]) -> None:
+def test_saved_model_comes_back_and_is_saved_the_same(tmp_path, kind):
     model = train(sentences(), small(**kind, vector_size=5, epochs=1), output=tmp_path / "1")
     loaded = EmbeddingModel.load(tmp_path / "1")
     assert same(loaded, model)
@@ -306,42 +286,30 @@ def test_saved_model_comes_back_and_is_saved_the_same(tmp_path: Path, kind: dict
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
-def test_record_is_enough_to_repeat_the_run(tmp_path: Path, kind: dict[str, str]) -> None:
+def test_record_is_enough_to_repeat_the_run(tmp_path, kind):
     text = sentences()
     first = train(
         text, TrainConfig(**kind, vector_size=9, epochs=2, workers=1, seed=5), output=tmp_path / "m"
     )
     record = json.loads((tmp_path / "m" / "config.json").read_text())
-    may_be_none = ("max_final_vocab", "field", "count_memory", "phrases", "shared_by", "encoding", "buckets")
-    may_be_none += ("parts", "replicas", "merges", "merge_rate", "resamples", "tag_field", "group_by")
-    may_be_none += ("order_by", "test_last")
-    assert None not in {k: v for k, v in record["config"].items() if k not in may_be_none}.values()
     assert set(record["config"]) == set(TrainConfig.__dataclass_fields__)
     assert same(train(text, TrainConfig.from_dict(record["config"])), first)
     assert not same(train(text, dataclasses.replace(first.config, seed=6)), first)
-    for key in (
-        "version",
-        "started",
-        "corpus",
-        "kernel",
-        "timings",
-        "platform",
-        "loss_by_epoch",
-        "predictions",
-    ):
-        assert record[key], key
+    names = ("version", "started", "kernel", "timings", "platform", "loss_by_epoch", "predictions")
+    assert all(record[name] for name in names)
     assert record["corpus"]["raw_tokens"] == sum(map(len, text))
     assert record["n_words"] == len(first.vocab)
 
 
-def test_record_of_a_newer_version_is_refused_with_its_names() -> None:
+def test_record_of_a_newer_version_is_refused_with_its_names():
     with pytest.raises(ValueError, match="unknown options layers"):
         TrainConfig.from_dict({"model": "cbow", "layers": 12})
+    assert TrainConfig.from_dict({"model": "cbow", "layers": None}) == TrainConfig(model="cbow"), "not set"
 
 
 @pytest.mark.parametrize("damage", ["outputs.npy", "vocab.tsv", "config.json", "vectors.kv.vectors.npy"])
 @pytest.mark.parametrize("how", ["missing", "cut", "empty", "foreign"])
-def test_damaged_model_is_refused(tmp_path: Path, damage: str, how: str) -> None:
+def test_damaged_model_is_refused(tmp_path, damage, how):
     train(sentences(), small(epochs=1), output=tmp_path / "m")
     path = tmp_path / "m" / damage
     content = path.read_bytes()
@@ -351,23 +319,6 @@ def test_damaged_model_is_refused(tmp_path: Path, damage: str, how: str) -> None
         path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "foreign": b"[1, 2]\n"}[how])
     with pytest.raises(DataError, match=damage):
         EmbeddingModel.load(tmp_path / "m")
-
-
-@pytest.mark.parametrize(("n_words", "vector_size"), [(1, 1), (2, 3), (5000, 300)])
-def test_gensim_maps_the_vectors_at_every_size(tmp_path: Path, n_words: int, vector_size: int) -> None:
-    gensim = pytest.importorskip("gensim.models")
-    vocab = Vocab.from_counts({f"w{i}": n_words - i for i in range(n_words)})
-    model = EmbeddingModel(small(vector_size=vector_size, vectors="input"), vocab)
-    model.initialise()
-    model.save(tmp_path / "m")
-    theirs = gensim.KeyedVectors.load(str(tmp_path / "m" / "vectors.kv"), mmap="r")
-    assert isinstance(theirs.vectors, np.memmap)
-    assert np.array_equal(theirs.vectors, model.inputs[:, :vector_size])
-    assert theirs.get_vecattr("w0", "count") == n_words
-    assert isinstance(KeyedVectors.load(tmp_path / "m").vectors, np.memmap)
-    copies = [p for p in (tmp_path / "m").iterdir() if p.stat().st_size > 0.9 * model.vectors.vectors.nbytes]
-    if n_words > 1000:
-        assert sorted(path.name for path in copies) == ["outputs.npy", "vectors.kv.vectors.npy"]
 
 
 # ---- wrong arguments --------------------------------------------------------------------------------------
@@ -393,13 +344,13 @@ def test_gensim_maps_the_vectors_at_every_size(tmp_path: Path, n_words: int, vec
     ],
     ids=lambda value: " ".join(map(str, value)),
 )
-def test_impossible_configuration(options: dict[str, Any], words: list[str]) -> None:
+def test_impossible_configuration(options, words):
     with pytest.raises(ValueError) as error:
         TrainConfig(**options)
     assert all(word in str(error.value) for word in words), error.value
 
 
-def test_configuration_cannot_be_changed() -> None:
+def test_configuration_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         TrainConfig().window = 9  # type: ignore[misc]
 
@@ -407,7 +358,7 @@ def test_configuration_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("model", "update", "warned"), [("cbow", "exact", 1), ("cbow", "word2vec", 0), ("cwindow", "exact", 0)]
 )
-def test_a_rate_for_another_step_is_named(model: str, update: str, warned: int) -> None:
+def test_a_rate_for_another_step_is_named(model, update, warned):
     config = TrainConfig(
         model=model, cbow_update=update, alpha=0.025, vector_size=4, epochs=1, min_count=1, workers=1
     )
@@ -419,7 +370,7 @@ def test_a_rate_for_another_step_is_named(model: str, update: str, warned: int) 
 
 @pytest.mark.parametrize("window", [5, 20])
 @pytest.mark.parametrize("model", ["cbow", "cbow-attn", "skipgram"])
-def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, window: int) -> None:
+def test_the_negatives_that_are_shared_by_default_lose_nothing(model, window):
     """The text has few words and no sub-sampling, where summed steps overshoot first."""
     rng = np.random.default_rng(2)
     corpus = [[f"w{word}" for word in rng.zipf(1.3, 60) if word < 3_000] for _ in range(10_400)]
@@ -437,7 +388,7 @@ def test_the_negatives_that_are_shared_by_default_lose_nothing(model: str, windo
 
 
 @pytest.mark.parametrize(("model", "shared_by", "alpha"), [("cbow", 8, 0.4), ("skipgram", 16, 0.2)])
-def test_steps_that_are_taken_together_leave_a_margin(model: str, shared_by: int, alpha: float) -> None:
+def test_steps_that_are_taken_together_leave_a_margin(model, shared_by, alpha):
     """Tested with twice cbow's default rate and predictions, four times skip-gram's rate, and like rows."""
     rng = np.random.default_rng(1)
     words = rng.zipf(1.3, 220_000)
@@ -456,13 +407,11 @@ def test_steps_that_are_taken_together_leave_a_margin(model: str, shared_by: int
 
 
 @pytest.mark.parametrize(("n_tokens", "expected"), [(100, 1), (10**7, 16)])
-def test_a_plan_times_the_loop_that_the_whole_text_will_have(
-    n_tokens: int, expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_times_the_loop_that_the_whole_text_will_have(n_tokens, expected, monkeypatch):
     seen = []
 
     class Watched(Trainer):
-        def run(self, *arguments: Any) -> None:
+        def run(self, *arguments):
             seen.append(int(self.hyper["shared_by"][0]))
             super().run(*arguments)
 
@@ -472,8 +421,8 @@ def test_a_plan_times_the_loop_that_the_whole_text_will_have(
     assert seen == [expected]
 
 
-def test_how_many_predictions_share_negatives() -> None:
-    def sharing(n_tokens: int, **options: Any) -> int:
+def test_how_many_predictions_share_negatives():
+    def sharing(n_tokens, **options):
         config = ResolvedConfig.of(TrainConfig(**options))
         assert ResolvedConfig.from_dict(config.as_dict()) == config
         return parts(n_tokens, config)

@@ -1,7 +1,5 @@
 """``window="all"``: lines are baskets, in which each pair counts once, whatever its distance."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 
@@ -11,7 +9,7 @@ import pytest
 from wordvec_ca import TrainConfig, train
 from wordvec_ca.errors import OptionError
 from wordvec_ca.specs.options import MET_EACH_SIDE
-from wordvec_ca.training.unordered_lines import in_random_order
+from wordvec_ca.training.chunks import in_random_order
 
 
 def lines_of(tokens: np.ndarray) -> list[list[int]]:
@@ -20,7 +18,7 @@ def lines_of(tokens: np.ndarray) -> list[list[int]]:
     return [[token for token in line if token >= 0] for line in found[: np.count_nonzero(tokens < 0)]]
 
 
-def test_each_line_keeps_its_different_items_and_its_place() -> None:
+def test_each_line_keeps_its_different_items_and_its_place():
     tokens = np.array([4, 4, 1, -1, -1, 7, -1, 2, 0, 2, 3, -1], np.int32)
     mixed = in_random_order(tokens, [1, 2, 3])
     assert mixed.dtype == np.int32
@@ -30,7 +28,7 @@ def test_each_line_keeps_its_different_items_and_its_place() -> None:
     assert sorted(in_random_order(np.array([5, 6], np.int32), [1]).tolist()) == [5, 6]  # without a line end
 
 
-def test_pairs_of_a_long_basket_are_met_equally_often() -> None:
+def test_pairs_of_a_long_basket_are_met_equally_often():
     basket = np.array([*range(20), -1], np.int32)
     met: Counter[tuple[int, int]] = Counter()
     for number in range(2_000):
@@ -45,7 +43,7 @@ def test_pairs_of_a_long_basket_are_met_equally_often() -> None:
 
 
 @pytest.mark.parametrize("backend", ["cython", "numba"])
-def test_every_pair_of_a_short_basket_is_one_prediction_in_each_direction(backend: str) -> None:
+def test_every_pair_of_a_short_basket_is_one_prediction_in_each_direction(backend):
     baskets = [[f"item{i}" for i in range(n)] for n in (1, 2, 6, 4)] * 5
     config = TrainConfig(
         model="skipgram", window="all", sample=0, min_count=1, epochs=3, workers=1, backend=backend
@@ -55,8 +53,8 @@ def test_every_pair_of_a_short_basket_is_one_prediction_in_each_direction(backen
     assert model.config.window == "all"
 
 
-def test_models_of_places_and_wrong_words_are_refused() -> None:
-    for options in ({"model": "ssg"}, {"model": "cbow-attn"}, {"parts": "near:2,far"}, {"model": "pv-dm"}):
+def test_models_of_places_and_wrong_words_are_refused():
+    for options in ({"model": "ssg"}, {"model": "cbow-attn"}, {"model": "pv-dm"}):
         with pytest.raises(OptionError, match="window is 'all'"):
             TrainConfig(window="all", **options)
     with pytest.raises(OptionError, match=r"1 to 10,000, or all"):

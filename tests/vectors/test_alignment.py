@@ -1,7 +1,5 @@
 """Models that are rotated into one space."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes
@@ -18,11 +16,11 @@ def turned(vectors: np.ndarray, seed: int) -> np.ndarray:
 
 
 @pytest.fixture
-def vectors() -> np.ndarray:
+def vectors():
     return np.random.default_rng(0).standard_normal((200, 10)).astype(np.float32)
 
 
-def test_a_turned_model_comes_back_and_its_words_in_another_order(vectors: np.ndarray) -> None:
+def test_a_turned_model_comes_back_and_its_words_in_another_order(vectors):
     words = [f"w{i}" for i in range(len(vectors))]
     other = KeyedVectors([*words[::-1], "new"], np.vstack([turned(vectors, 1)[::-1], np.ones((1, 10))]))
     aligned, fit = align(other, KeyedVectors(words, vectors))
@@ -33,12 +31,12 @@ def test_a_turned_model_comes_back_and_its_words_in_another_order(vectors: np.nd
     assert fit.cosines.min() > 0.999
 
 
-def test_a_rotation_is_that_of_scipy(vectors: np.ndarray) -> None:
+def test_a_rotation_is_that_of_scipy(vectors):
     other = turned(vectors, 4) + np.random.default_rng(5).standard_normal(vectors.shape).astype(np.float32)
     np.testing.assert_allclose(rotation(other, vectors), orthogonal_procrustes(other, vectors)[0], atol=1e-5)
 
 
-def test_words_that_changed_do_not_spoil_the_fit(vectors: np.ndarray) -> None:
+def test_words_that_changed_do_not_spoil_the_fit(vectors):
     rows = directions(vectors)
     other = turned(rows, 2)
     other[:30] = other[30:60]
@@ -48,12 +46,12 @@ def test_words_that_changed_do_not_spoil_the_fit(vectors: np.ndarray) -> None:
     assert robust_fit(other, rows, left_out=0).cosines[30:].min() < 0.999
 
 
-def test_the_mean_of_noisy_models_is_nearer_to_the_truth(vectors: np.ndarray) -> None:
+def test_the_mean_of_noisy_models_is_nearer_to_the_truth(vectors):
     rng = np.random.default_rng(3)
     models = [turned(vectors + rng.standard_normal(vectors.shape) / 2, seed) for seed in range(8)]
     mean, rotations = mean_space(models)
 
-    def fit(model: np.ndarray) -> float:
+    def fit(model):
         return float(robust_fit(directions(model), directions(vectors), left_out=0).cosines.mean())
 
     assert fit(mean) > max(map(fit, models)) + 0.03
@@ -62,7 +60,7 @@ def test_the_mean_of_noisy_models_is_nearer_to_the_truth(vectors: np.ndarray) ->
     )
 
 
-def test_models_that_cannot_be_laid_on_each_other(vectors: np.ndarray) -> None:
+def test_models_that_cannot_be_laid_on_each_other(vectors):
     one = KeyedVectors([f"a{i}" for i in range(200)], vectors)
     with pytest.raises(DataError, match="words in common"):
         align(one, KeyedVectors([f"b{i}" for i in range(200)], vectors))

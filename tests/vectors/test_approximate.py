@@ -1,25 +1,20 @@
 """The approximate index: it finds most of the exact neighbours, with exact cosines, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.formats import map_tensors, write_arrays
 from wordvec_ca.tables import table
-from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors, inverted_file
+from wordvec_ca.vectors import ApproximateNeighbours, inverted_file
 
 
 @pytest.fixture(scope="module")
-def vectors() -> KeyedVectors:
+def vectors():
     """Return 3,000 vectors in clusters, a row of zeros and one with NaN."""
     rng = np.random.default_rng(2)
     centres = rng.normal(size=(60, 24))
@@ -34,14 +29,14 @@ def vectors() -> KeyedVectors:
 
 
 @pytest.fixture(scope="module")
-def index(vectors: KeyedVectors, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(vectors, tmp_path_factory):
     """Return the folder of an index."""
     folder = tmp_path_factory.mktemp("index") / "i"
     ApproximateNeighbours.build(vectors.vectors, folder, workers=1)
     return folder
 
 
-def test_nearly_all_neighbours_are_found_with_exact_cosines(vectors: KeyedVectors, tmp_path: Path) -> None:
+def test_nearly_all_neighbours_are_found_with_exact_cosines(vectors, tmp_path):
     words = vectors.index_to_key
     index = ApproximateNeighbours.build(vectors.vectors, tmp_path / "i", words=words, workers=1)
     assert len(index) == 2998
@@ -62,12 +57,10 @@ def test_nearly_all_neighbours_are_found_with_exact_cosines(vectors: KeyedVector
     assert recall.share >= 0.98
 
 
-def test_more_probes_find_more_and_all_lists_everything(
-    vectors: KeyedVectors, index: Path, tmp_path: Path
-) -> None:
+def test_more_probes_find_more_and_all_lists_everything(vectors, index, tmp_path):
     place = shutil.copytree(index, tmp_path / "i")
 
-    def with_probes(probes: int) -> ApproximateNeighbours:
+    def with_probes(probes):
         record = json.loads((place / "index.json").read_text())
         (place / "index.json").write_text(json.dumps({**record, "probes": probes}))
         return ApproximateNeighbours.load(place, vectors.vectors)
@@ -83,7 +76,7 @@ def test_more_probes_find_more_and_all_lists_everything(
     assert len(with_probes(64).nearest(vectors.vectors[5], 5000)[0]) == 2998
 
 
-def test_known_neighbours_of_few_rows(tmp_path: Path) -> None:
+def test_known_neighbours_of_few_rows(tmp_path):
     rows = np.array([[1, 0], [0, 0], [1, 1], [0, 3], [-2, 0.1], [np.inf, 1]], np.float32)
     index = ApproximateNeighbours.build(rows, tmp_path / "i", workers=1)
     found, cosines = index.nearest(np.array([2.0, 0.0]), 3)
@@ -97,15 +90,13 @@ def test_known_neighbours_of_few_rows(tmp_path: Path) -> None:
     assert same.nearest(np.ones(4), 3)[0].tolist() == [0, 1, 2]
 
 
-def test_the_same_index_with_any_number_of_threads(
-    vectors: KeyedVectors, index: Path, tmp_path: Path
-) -> None:
+def test_the_same_index_with_any_number_of_threads(vectors, index, tmp_path):
     ApproximateNeighbours.build(vectors.vectors, tmp_path / "i", workers=2)
     for name in ("index.json", "lists.safetensors"):
         assert (tmp_path / "i" / name).read_bytes() == (index / name).read_bytes()
 
 
-def test_index_of_other_vectors_and_damaged_ones_are_refused(vectors: KeyedVectors, tmp_path: Path) -> None:
+def test_index_of_other_vectors_and_damaged_ones_are_refused(vectors, tmp_path):
     place = tmp_path / "i"
     ApproximateNeighbours.build(vectors.vectors, place, workers=1)
     changed = vectors.vectors.copy()
@@ -139,7 +130,7 @@ def damaged(whole: bytes, rng: random.Random) -> bytes:
     return bytes(made)
 
 
-def test_damaged_lists_are_refused(vectors: KeyedVectors, index: Path, tmp_path: Path) -> None:
+def test_damaged_lists_are_refused(vectors, index, tmp_path):
     place, rng = shutil.copytree(index, tmp_path / "i"), random.Random(1)
     file = place / "lists.safetensors"
     whole = file.read_bytes()
@@ -167,9 +158,7 @@ def test_damaged_lists_are_refused(vectors: KeyedVectors, index: Path, tmp_path:
         ("directions", lambda directions: directions[:-1]),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused_even_with_their_digest(
-    vectors: KeyedVectors, index: Path, tmp_path: Path, name: str, change: Callable[[np.ndarray], np.ndarray]
-) -> None:
+def test_arrays_that_do_not_fit_are_refused_even_with_their_digest(vectors, index, tmp_path, name, change):
     place = shutil.copytree(index, tmp_path / "i")
     file = place / "lists.safetensors"
     arrays, _ = map_tensors(file)
@@ -180,22 +169,12 @@ def test_arrays_that_do_not_fit_are_refused_even_with_their_digest(
         ApproximateNeighbours.load(place, vectors.vectors)
 
 
-def test_an_index_of_another_format_is_refused(vectors: KeyedVectors, index: Path, tmp_path: Path) -> None:
-    place = shutil.copytree(index, tmp_path / "i")
-    record = json.loads((place / "index.json").read_text())
-    (place / "index.json").write_text(json.dumps(record | {"format": 3}))
-    with pytest.raises(DataError, match=r"format 3.*make it again with cawv index"):
-        ApproximateNeighbours.load(place, vectors.vectors)
-
-
-def test_an_interrupted_index_leaves_the_older_one(
-    vectors: KeyedVectors, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_index_leaves_the_older_one(vectors, index, tmp_path, monkeypatch):
     place = shutil.copytree(index, tmp_path / "i")
     before = (place / "lists.safetensors").read_bytes()
     reached: list[tuple[int, int]] = []
 
-    def interrupt(done: int, total: int) -> None:
+    def interrupt(done, total):
         reached.append((done, total))
         if len(reached) == 2:
             raise KeyboardInterrupt
@@ -208,9 +187,7 @@ def test_an_interrupted_index_leaves_the_older_one(
     assert list(tmp_path.iterdir()) == [place]
 
 
-def test_recall_is_that_of_a_search_through_all(
-    vectors: KeyedVectors, index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recall_is_that_of_a_search_through_all(vectors, index, monkeypatch):
     monkeypatch.setattr(table, "BLOCK_BYTES", 5_000)  # blocks of 52 rows
     opened = ApproximateNeighbours.load(index, vectors.vectors)
     monkeypatch.setattr(opened, "nearest", lambda row, n: (None, -np.sort(-exact @ row)[:n]))
@@ -220,7 +197,7 @@ def test_recall_is_that_of_a_search_through_all(
     assert opened.recall(queries=300).share == pytest.approx(1, abs=1e-3)
 
 
-def test_repeated_rows_are_one_another_in_the_recall(tmp_path: Path) -> None:
+def test_repeated_rows_are_one_another_in_the_recall(tmp_path):
     rows = np.repeat(np.random.default_rng(1).normal(size=(20, 4)).astype(np.float32), 100, axis=0)
     assert ApproximateNeighbours.build(rows, tmp_path / "i", workers=1).recall().share == 1
 
@@ -234,9 +211,7 @@ def test_repeated_rows_are_one_another_in_the_recall(tmp_path: Path) -> None:
         *(("n_rows", value) for value in (None, 2**70, -1)),
     ],
 )
-def test_each_figure_of_a_record_is_checked(
-    vectors: KeyedVectors, index: Path, tmp_path: Path, name: str, value: object
-) -> None:
+def test_each_figure_of_a_record_is_checked(vectors, index, tmp_path, name, value):
     place = shutil.copytree(index, tmp_path / "i")
     record = json.loads((place / "index.json").read_text())
     (place / "index.json").write_text(json.dumps({**record, name: value}))
@@ -244,36 +219,36 @@ def test_each_figure_of_a_record_is_checked(
         ApproximateNeighbours.load(place, vectors.vectors)
 
 
-def test_commands_use_the_index_and_print_its_recall(
-    vectors: KeyedVectors, tmp_path: Path, command: Any
-) -> None:
+def test_commands_use_the_index_and_print_its_recall(vectors, tmp_path, command, monkeypatch):
     rows = np.delete(vectors.vectors, [7, 8], axis=0)
     KeyedVectors([f"w{i}" for i in range(len(rows))], rows).save(tmp_path / "v.bin")
-    missing = command("nn", "v.bin", "w5", "--approximate").says(1, "cawv index v.bin")
     missing = command("nn", "v.bin", "w5", "--index", "i")
     assert "cawv index v.bin -o i" in missing.err
-    made = command("index", "v.bin", "--json")
-    assert made.code == 0, made.err
+    made = command("index", "v.bin", "--json").says(0)
     assert made.json["share"] > 0.98
     exact = command("nn", "v.bin", "w5", "--json")
-    approximate = command("nn", "v.bin", "w5", "--json", "--approximate")
+    assert command("nn", "v.bin", "w5", "--json") == exact  # few vectors: comparing them all takes no longer
+    monkeypatch.setattr("wordvec_ca.vectors.FASTER_FROM", 100)
+    approximate = command("nn", "v.bin", "w5", "--json")
+    assert "v.bin.cawv-neighbours finds" in approximate.err
+    assert command("nn", "v.bin", "w5", "--json", "--exact") == exact
+    command("nn", "v.bin", "w5", "--index", "v.bin.cawv-neighbours", "--exact").says(2, "--index excludes")
     ours, theirs = (run.json["neighbours"] for run in (exact, approximate))
     assert len({entry["word"] for entry in ours} & {entry["word"] for entry in theirs}) >= 9
 
     (tmp_path / "text.txt").write_text("".join(f"w{i} w{i + 60}\n" for i in range(500)))
     options = ("search", "v.bin", "text.txt", "w5 w65", "--json", "-q")
-    exact = command(*options)
-    assert exact.code == 0, exact.err
+    exact = command(*options).says(0)
     made = command("index", "text.txt.cawv-index")
     assert "recall of the 10 nearest" in made.out, made.err
-    approximate = command(*options, "--approximate")
-    assert approximate.code == 0, approximate.err
+    approximate = command(*options[:-1])
+    assert "text.txt.cawv-index.cawv-neighbours finds" in approximate.err
     assert approximate.json["hits"][0] == exact.json["hits"][0]
+    KeyedVectors([f"w{i}" for i in range(len(rows))], rows[::-1]).save(tmp_path / "v.bin")
+    command("nn", "v.bin", "w5").says(0, "an index of other vectors", "vectors are compared")
 
 
-def test_an_index_says_that_it_compares_a_sample(
-    tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_says_that_it_compares_a_sample(tmp_path, command, monkeypatch):
     rows = np.random.default_rng(1).normal(size=(500, 8)).astype(np.float32)
     KeyedVectors([f"w{i}" for i in range(500)], rows).save(tmp_path / "v.bin")
     assert "of their rows" not in command("index", "v.bin").err
@@ -281,12 +256,10 @@ def test_an_index_says_that_it_compares_a_sample(
     command("index", "v.bin").says(0, "100 of their rows")
 
 
-def test_many_vectors_get_the_offer(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from wordvec_ca.cli.neighbour_index import offer
+def test_many_vectors_get_the_offer(capsys):
+    from wordvec_ca.cli.models import faster_index
 
-    offer("m", 1_000_000)
+    faster_index("m", np.zeros((1_000_000, 1)))
     assert capsys.readouterr().err == ""
-    offer("m", 1_000_001)
+    faster_index("m", np.zeros((1_000_001, 1)))
     assert "cawv index m" in capsys.readouterr().err

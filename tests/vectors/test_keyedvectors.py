@@ -8,11 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from wordvec_ca.cli import main
-from wordvec_ca.errors import DataError
+from wordvec_ca import DataError, KeyedVectors
 from wordvec_ca.tables import table as vector_table
 from wordvec_ca.vectors import lookup
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
 
 
@@ -286,14 +284,6 @@ def test_cut_off_and_foreign_arrays_in_a_model_directory(tmp_path):
     assert KeyedVectors.load(folder).vectors.dtype == np.float32
 
 
-def run(arguments, capsys):
-    """Run the command line and return exit code, standard output and standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return stop.value.code, out, err
-
-
 @pytest.fixture
 def model(tmp_path):
     words = ["king", "queen", "man", "woman", "東京", "tab\there"]
@@ -304,52 +294,40 @@ def model(tmp_path):
     return path
 
 
-def test_nn_command(model, capsys):
-    code, out, err = run(["nn", model, "king", "-n", 2], capsys)
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
-        "king",
-        "      word    score  count",
-        "-" * 26,
-        "   1  man    0.8165     40",
-        "   2  queen  0.3333    500",
-    ]
-    code, out, err = run(["nn", model, "東京", "-n", 1, "--json"], capsys)
-    assert json.loads(out) == {
+def test_nn_command(model, command):
+    shown = command("nn", model, "king", "-n", 2).says(0).out
+    assert [line.split() for line in shown.splitlines()[1:]] == [
+        ["word", "score", "count"], ["-" * 26], ["1", "man", "0.8165", "40"], ["2", "queen", "0.3333", "500"],
+    ]  # fmt: skip
+    assert command("nn", model, "東京", "-n", 1, "--json").json == {
         "word": "東京",
         "neighbours": [{"word": "tab\there", "score": pytest.approx(0.99995, abs=1e-4)}],
     }
-    _, out, _ = run(["nn", model, "東京", "-n", 1], capsys)
-    assert "tab\\there" in out
+    assert "tab\\there" in command("nn", model, "東京", "-n", 1).out
 
 
-def test_nn_answers_known_words_and_reports_the_others(model, capsys, monkeypatch):
+def test_nn_answers_known_words_and_reports_the_others(model, command, monkeypatch):
     class Input:
         buffer = io.BytesIO(b"man\n\nQueen\r\n\xff\n")
 
     monkeypatch.setattr("sys.stdin", Input)
-    code, out, err = run(["nn", model, "quean", "-", "-n", 1, "--json"], capsys)
-    assert code == 1
-    assert [json.loads(line)["word"] for line in out.splitlines()] == ["man", "queen"]
-    assert json.loads(out.splitlines()[1])["given"] == "Queen"
-    first, second, third = err.splitlines()
+    done = command("nn", model, "quean", "-", "-n", 1, "--json").says(1)
+    assert [record["word"] for record in done.records] == ["man", "queen"]
+    assert done.records[1]["given"] == "Queen"
+    first, second, third = done.err.splitlines()
     assert "did you mean queen?" in first
     assert second == "'Queen' has no vector; answering for 'queen'"
     assert "spelled like it" in third
 
 
-def test_analogy_command(model, capsys):
-    code, out, err = run(["analogy", model, "man", "king", "woman", "-n", 1], capsys)
-    assert (code, err) == (0, "")
-    assert out.splitlines()[0] == "man : king = woman : ?"
-    assert out.splitlines()[3].split()[:2] == ["1", "queen"]
-    code, out, _ = run(["analogy", model, "man", "king", "woman", "--method", "mul", "--json"], capsys)
-    assert json.loads(out)["answers"][0]["word"] == "queen"
-    code, out, err = run(["analogy", model, "mann", "king", "wuman"], capsys)
-    assert (code, out) == (1, "")
-    assert "did you mean man" in err
-    assert "did you mean woman" in err
-    assert run(["analogy", model, "man", "king"], capsys)[0] == 2
+def test_analogy_command(model, command):
+    lines = command("analogy", model, "man", "king", "woman", "-n", 1).says(0).out.splitlines()
+    assert lines[0] == "man : king = woman : ?"
+    assert lines[3].split()[:2] == ["1", "queen"]
+    mul = command("analogy", model, "man", "king", "woman", "--method", "mul", "--json")
+    assert mul.json["answers"][0]["word"] == "queen"
+    command("analogy", model, "mann", "king", "wuman").says(1, "did you mean man", "did you mean woman")
+    assert command("analogy", model, "man", "king").code == 2
 
 
 def test_errors_that_say_what_is_wrong():

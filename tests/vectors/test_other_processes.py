@@ -1,29 +1,19 @@
 """Vectors, models and indexes in other processes: by pickle, copy, joblib and spawned processes."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import operator
 import pickle
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from wordvec_ca import fasttext
-from wordvec_ca.models import TrainConfig
-from wordvec_ca.runs import train
-from wordvec_ca.sentences import SearchIndex, SentenceVectorizer
-from wordvec_ca.vectors import ApproximateNeighbours, KeyedVectors
+from wordvec_ca import KeyedVectors, SearchIndex, SentenceVectorizer, TrainConfig, fasttext, train
+from wordvec_ca.vectors import ApproximateNeighbours
 
 LINES = [f"a{i % 7} b{i % 5} c{i % 3} d{i % 11}" for i in range(200)]
 
-
-Asked = list[tuple[Any, Callable[[Any], Any], str]]
 
 unknown_word = operator.methodcaller("get_vector", "a1b2")
 attention = operator.attrgetter("attention")
@@ -33,7 +23,7 @@ label = operator.methodcaller("predict", "a1 b2")
 
 
 @pytest.fixture
-def objects(tmp_path: Path) -> Asked:
+def objects(tmp_path):
     """Return objects whose files are gone, a question for each, and the answer while the files were there."""
     usual = {"vector_size": 8, "epochs": 1, "min_count": 1, "workers": 1}
     lines = [line.split() for line in LINES]
@@ -61,14 +51,14 @@ def objects(tmp_path: Path) -> Asked:
     return [(thing, ask, answer) for (thing, ask), answer in zip(asked, answers, strict=True)]
 
 
-def test_pickles_and_copies(objects: Asked) -> None:
+def test_pickles_and_copies(objects):
     for thing, ask, answer in objects:
         for made in (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing), copy.copy(thing)):
             assert repr(ask(made)) == answer
 
 
 @pytest.mark.slow
-def test_spawned_processes_and_joblib(objects: Asked) -> None:
+def test_spawned_processes_and_joblib(objects):
     joblib = pytest.importorskip("joblib")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         for thing, ask, answer in objects:

@@ -1,7 +1,5 @@
 """Without gensim everything works except its own objects."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
@@ -11,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordvec_ca.vectors.keyed_vectors import KeyedVectors
+from wordvec_ca import KeyedVectors
 
 BLOCKED = "import sys; sys.modules['gensim'] = None  # what an import finds where gensim is missing\n"
 
@@ -30,7 +28,7 @@ for arguments in json.loads(sys.stdin.read()):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """Return a folder with a corpus and word pairs."""
     place = tmp_path_factory.mktemp("bare")
     rng = random.Random(1)
@@ -56,7 +54,7 @@ def cawv(folder: Path, *commands: list[str]) -> list[str]:
     return done.stdout.split("\0\n")
 
 
-def test_command_trains_and_gensim_opens_the_model(folder: Path) -> None:
+def test_command_trains_and_gensim_opens_the_model(folder):
     names = ("v.txt", "v.bin", "v.glove", "v.safetensors", "v.projector", "v.kv")
     _, near, info, judged, *_ = cawv(
         folder,
@@ -65,6 +63,7 @@ def test_command_trains_and_gensim_opens_the_model(folder: Path) -> None:
         ["info"],
         ["eval", "model", "--similarity", "pairs.tsv", "-q"],
         *(["export", "model", "-o", name] for name in names),
+        *(["nn", name, "w1"] for name in names),
     )
     assert len(json.loads(near)["neighbours"]) == 10
     assert "not installed" in info
@@ -90,7 +89,7 @@ def test_command_trains_and_gensim_opens_the_model(folder: Path) -> None:
     assert theirs.get_vecattr("w1", "count") == ours.get_vecattr("w1", "count") > 100
 
 
-def test_training_and_saving_import_no_gensim(folder: Path) -> None:
+def test_training_and_saving_import_no_gensim(folder):
     code = """
 import sys
 from wordvec_ca import TrainConfig, train
@@ -100,7 +99,7 @@ print("gensim" in sys.modules)
     assert run(folder, code, blocked=False).stdout.split() == ["False"]
 
 
-def test_a_gensim_that_is_broken_counts_as_none(folder: Path) -> None:
+def test_a_gensim_that_is_broken_counts_as_none(folder):
     broken = folder / "broken" / "gensim"
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text(

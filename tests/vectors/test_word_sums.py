@@ -1,7 +1,5 @@
 """Sums of words are read in the same way in Python and in the explorer's script."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -13,10 +11,10 @@ GIVEN = json.loads(Path(__file__).with_name("word_sums.json").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("text", "expected"), GIVEN["cases"])
-def test_terms(text: str, expected: list[tuple[str, int]]) -> None:
+def test_terms(text, expected):
     terms = sum_terms(text, lambda word: word.lower() in GIVEN["words"])
     assert [list(term) for term in terms] == expected
 
 
-def test_many_signs_take_no_time() -> None:
+def test_many_signs_take_no_time():
     assert sum_terms("a+" * 5_000 + "a", "a".__eq__)[0].word == "a"

@@ -4,23 +4,17 @@ Input: vectors, and lists of words or pairs of words. Output: projections on an 
 association, each with an interval over models and words, and a comparison with random lists.
 """
 
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
+
 from wordvec_ca.associations.axes import Axis, Projection, Projections, axis
 from wordvec_ca.associations.list_association import Association, association
 from wordvec_ca.associations.measures import MEASURES
-from wordvec_ca.associations.published_lists import PUBLISHED, PublishedTest, published_test
-from wordvec_ca.associations.word_lists import read_pairs, read_words
-
-__all__ = [
-    "MEASURES",
-    "PUBLISHED",
-    "Association",
-    "Axis",
-    "Projection",
-    "Projections",
-    "PublishedTest",
-    "association",
-    "axis",
-    "published_test",
-    "read_pairs",
-    "read_words",
-]
+from wordvec_ca.associations.word_lists import (
+    PUBLISHED,
+    PublishedTest,
+    published_test,
+    read_pairs,
+    read_words,
+)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from wordvec_ca.associations.measures import units
+from wordvec_ca.associations.measures import crossed_interval, jackknife_variance, units
 from wordvec_ca.associations.random_lists import of_like_frequency
-from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
 from wordvec_ca.associations.word_lists import known_words
 from wordvec_ca.errors import DataError, known_names
 from wordvec_ca.files import html_table
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Method = Literal["differences", "means", "pca"]
+# Methods of computing an axis from pairs.
 METHODS: tuple[Method, ...] = get_args(Method)
-"""Methods of computing an axis from pairs."""
 
+# Poles that occur less often than this in the text are named in a warning.
 RARE = 50
-"""Poles that occur less often than this in the text are named in a warning."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,10 @@ class Axis:
             wrong = [
                 f"{a}:{b}" for (a, b), right in zip(self.pairs, self.on_their_sides, strict=True) if not right
             ]
-            yield f"pairs that the others put the wrong way round: {', '.join(wrong)}"
+            yield (
+                f"pairs that do not fit the others: {', '.join(wrong)}; their words do not differ as "
+                "theirs do: leave them out, or turn them"
+            )
 
     @one_blas_thread
     def project(self, words: Sequence[str]) -> Projections:

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordvec_ca.associations.measures import MEASURES, Lists, leanings, units
+from wordvec_ca.associations.measures import (
+    MEASURES,
+    Lists,
+    crossed_interval,
+    jackknife_variance,
+    leanings,
+    units,
+)
 from wordvec_ca.associations.random_lists import FREQUENT, LEAST_PAIRS, RandomPairs, of_like_frequency
-from wordvec_ca.associations.uncertainty import crossed_interval, jackknife_variance
 from wordvec_ca.associations.word_lists import known_words
 from wordvec_ca.errors import DataError, did_you_mean
 from wordvec_ca.files import html_table
@@ -23,42 +29,33 @@ from wordvec_ca.vectors import KeyedVectors
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# Number of random partitions in the permutation test of WEAT; if there are not more than this in all, all
+# are used.
 EXACT = 20_000
-"""Number of random partitions in the permutation test of WEAT; if there are not more than this in all, all
-are used.
-"""
 
+# Default number of pairs of random lists with which a measure is compared.
 RANDOM_LISTS = 1_000
-"""Default number of pairs of random lists with which a measure is compared."""
 
+# Default measures: all except the one that trains a classifier for each trial.
 USUAL = ("effect-size", "weat", "rnd", "ect", "mac")
-"""Default measures: all except the one that trains a classifier for each trial."""
 
 
 @dataclass(frozen=True)
 class MeasuredAssociation:
-    """The value of one measure.
+    """The value of one measure."""
 
-    Attributes
-    ----------
-    measure : str
-        Name in ``MEASURES``.
-    value : float
-    low, high : float
-        90 % interval over the words of the lists and, for a model with resamples, over its models.
-    p : float
-        Two-sided p-value: twice the share of pairs of random lists whose value is at least as high, or as
-        low if that is rarer; not below ``2 / (n_random + 1)``. NaN if it cannot be decided: see
-        ``Association.decided``.
-    random_mean, random_low, random_high : float
-        Mean of the values of random lists, and the range of 95 % of these values; NaN without p.
-    """
-
+    # Name in ``MEASURES``.
     measure: str
     value: float
+    # low, high: 90 % interval over the words of the lists and, for a model with resamples, over its models.
     low: float
     high: float
+    # Two-sided p-value: twice the share of pairs of random lists whose value is at least as high, or as low
+    # if that is rarer; not below ``2 / (n_random + 1)``. NaN if it cannot be decided: see
+    # ``Association.decided``.
     p: float
+    # random_mean, random_low, random_high: Mean of the values of random lists, and the range of 95 % of
+    # these values; NaN without p.
     random_mean: float
     random_low: float
     random_high: float
@@ -66,28 +63,19 @@ class MeasuredAssociation:
 
 @dataclass(frozen=True)
 class WordLeaning:
-    """Leaning of one target word: how much nearer it is to X than to Y.
+    """Leaning of one target word: how much nearer it is to X than to Y."""
 
-    Attributes
-    ----------
-    word, target : str
-        Target: "A" or "B".
-    leaning : float
-        Mean cosine with X minus mean cosine with Y.
-    low, high : float
-        90 % interval over the attributes and over models.
-    effect_size : float
-        The leaning in standard deviations of the word's cosines with X and Y (SC-WEAT).
-    percentile : float
-        Share of the words of similar frequency that lean less towards X.
-    """
-
+    # word, target: Target: "A" or "B".
     word: str
     target: str
+    # Mean cosine with X minus mean cosine with Y.
     leaning: float
+    # low, high: 90 % interval over the attributes and over models.
     low: float
     high: float
+    # The leaning in standard deviations of the word's cosines with X and Y (SC-WEAT).
     effect_size: float
+    # Share of the words of similar frequency that lean less towards X.
     percentile: float
 
 
@@ -282,10 +270,8 @@ def association(
 
 
 def permutation_p(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> float:
-    """Return WEAT's own two-sided p-value: how often words assigned at random to A and B differ as much.
-
-    All partitions are counted if there are no more than ``EXACT``.
-    """
+    """Return WEAT's own two-sided p-value: how often words assigned at random to A and B differ as much."""
+    # All partitions are counted if there are no more than ``EXACT``.
     both, n = np.concatenate([a, b]), len(a)
     total = both.sum()
 

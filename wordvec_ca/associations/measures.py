@@ -1,4 +1,5 @@
-"""Measures of association between two lists of targets A, B and two lists of attributes X, Y.
+"""Measures of association between two lists of targets A, B and two lists of attributes X, Y, and intervals
+over words and models.
 
 Each is defined as in WEFE (Badilla, Bravo-Marquez and Pérez 2020), so that figures can be compared with those
 of other studies. Words of A and B are rows of one matrix; measures take lists of rows, so that random lists
@@ -13,25 +14,22 @@ Sweeney and Najafian 2019 (ACL).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from wordvec_ca.vectors import LEVEL, widening
+
 
 class Lists(NamedTuple):
-    """Rows of the words of the four lists.
+    """Rows of the words of the four lists."""
 
-    Attributes
-    ----------
-    a, b : ndarray of shape (n,) or (n_trials, n), int64
-        Targets; for several trials (random lists) one row each.
-    x, y : ndarray of shape (n,), int64
-        Attributes.
-    """
-
+    # a, b: shape (n,) or (n_trials, n), int64; Targets; for several trials (random lists) one row each.
     a: np.ndarray
     b: np.ndarray
+    # x, y: shape (n,), int64; Attributes.
     x: np.ndarray
     y: np.ndarray
 
@@ -98,10 +96,10 @@ def ect(vectors: np.ndarray, lists: Lists) -> np.ndarray:
 def rnsb(vectors: np.ndarray, lists: Lists) -> np.ndarray:
     """Return the relative negative sentiment bias: how unequally a classifier of X and Y treats the words of
     A and B.
-
-    The Kullback-Leibler divergence, in nats, of the probabilities of Y for the words of A and B from equal
-    probabilities. The classifier is trained on all attributes, so the figure does not depend on chance.
     """
+    # The Kullback-Leibler divergence, in nats, of the probabilities of Y for the words of A and B from
+    # equal probabilities. The classifier is trained on all attributes, so the figure does not depend on
+    # chance.
     from scipy.stats import entropy
     from sklearn.linear_model import LogisticRegression
 
@@ -122,24 +120,18 @@ def _mean(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 class Measure(NamedTuple):
-    """A measure, with its range and meaning.
+    """A measure, with its range and meaning."""
 
-    Attributes
-    ----------
-    function : callable
-        (vectors, lists) -> value, or values of several trials.
-    low, high : float
-        Limits of the values.
-    meaning : str
-        The meaning in one line.
-    """
-
+    # (vectors, lists) -> value, or values of several trials.
     function: Callable[[np.ndarray, Lists], np.ndarray]
+    # low, high: Limits of the values.
     low: float
     high: float
+    # The meaning in one line.
     meaning: str
 
 
+# Name -> measure; the first is the headline.
 MEASURES = {
     "effect-size": Measure(
         weat_effect_size, -2.0, 2.0, "WEAT: above 0, A is nearer to X than B is; in standard deviations"
@@ -150,4 +142,36 @@ MEASURES = {
     "mac": Measure(mac, 0.0, 2.0, "mean cosine distance of A and B to X and Y; 1: none is near"),
     "rnsb": Measure(rnsb, 0.0, np.inf, "0: a classifier of X and Y treats all of A and B alike"),
 }
-"""Name -> measure; the first is the headline."""
+
+
+def jackknife_variance(without_one: np.ndarray) -> float:
+    """Return the variance of a figure over independent words, from the figures with one word left out.
+
+    References
+    ----------
+    Efron and Stein 1981, "The Jackknife Estimate of Variance" (Annals of Statistics 9).
+    """
+    n = len(without_one)
+    known = without_one[np.isfinite(without_one)]
+    return float((n - 1) * known.var()) if len(known) > 1 else math.nan
+
+
+def crossed_interval(
+    value: float, variance: float, degrees: int, of_models: Sequence[float]
+) -> tuple[float, float]:
+    """Return the interval in which the figure would be for other words of the same kind and other text."""
+    # The variances over words and over models are added, with degrees of freedom after Satterthwaite 1946.
+    from scipy.special import stdtrit
+
+    parts = [(variance, degrees)] if degrees > 0 and math.isfinite(variance) else []
+    if len(of_models) > 1:
+        n = len(of_models)
+        parts.append((widening(n) ** 2 * float(np.var(of_models, ddof=1)), n - 1))
+    total = sum(part for part, _ in parts)
+    if not parts:
+        return math.nan, math.nan
+    if total == 0:
+        return value, value
+    df = total**2 / sum(part**2 / n for part, n in parts)
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * math.sqrt(total)
+    return value - half, value + half

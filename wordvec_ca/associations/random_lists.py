@@ -17,40 +17,38 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 
+# Smallest and largest number of words of similar frequency.
 LIKE = (50, 500)
-"""Smallest and largest number of words of similar frequency."""
 
+# Number of the most frequent words from which lists are drawn. Words that are rarer have noisy vectors, and
+# people do not make lists of them.
 FREQUENT = 30_000
-"""Number of the most frequent words from which lists are drawn. Words that are rarer have noisy vectors, and
-people do not make lists of them.
-"""
 
+# Largest difference between the mean cosines of random lists and of the given lists.
 WITHIN = 0.03
-"""Largest difference between the mean cosines of random lists and of the given lists."""
 
+# Number of words near the first word of a list among which the others are drawn. A list that is less
+# coherent than these is drawn from fewer of the frequent words, among which the nearest are less near.
 NEAREST = 512
-"""Number of words near the first word of a list among which the others are drawn. A list that is less
-coherent than these is drawn from fewer of the frequent words, among which the nearest are less near.
-"""
 
+# At most so many words begin a list, for A and for B: a list tighter than all others costs seconds.
 FIRST_WORDS = 10_000
-"""At most so many words begin a list, for A and for B: a list tighter than all others costs seconds."""
 
+# Fewer pairs are too few to decide: those found are about a handful of subjects, and so not independent.
 LEAST_PAIRS = 79
-"""Fewer pairs are too few to decide: those found are about a handful of subjects, and so not independent."""
 
+# Number of lists drawn for each pair wanted, since not every list has a partner as near as wanted.
 MORE = 1.5
-"""Number of lists drawn for each pair wanted, since not every list has a partner as near as wanted."""
 
+# Number of lists drawn at once: their neighbours take 13 MB with 100 numbers a word.
 BLOCK = 64
-"""Number of lists drawn at once: their neighbours take 13 MB with 100 numbers a word."""
 
 
 def of_like_frequency(row: int, n_words: int) -> np.ndarray:
-    """Return the rows of words of similar frequency: those around a row, as rows are in order of frequency.
-
-    Their ranks are from half to twice that of the row, but their number is within ``LIKE``.
+    """Return the rows of words of similar frequency: those around a row, as rows are in order of
+    frequency.
     """
+    # Their ranks are from half to twice that of the row, but their number is within ``LIKE``.
     half = int(np.clip(0.75 * row, *LIKE) / 2)
     low = max(0, min(row - half, n_words - 2 * half))
     return np.arange(low, min(n_words, low + 2 * half + 1))

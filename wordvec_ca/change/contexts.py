@@ -23,20 +23,20 @@ import numpy as np
 
 from wordvec_ca.change.permutations import AT_ONCE, LabelPermutations
 
+# The constant a of the weights: a word that makes up this share of the text gets half the full weight.
 RARITY = 1e-3
-"""The constant a of the weights: a word that makes up this share of the text gets half the full weight."""
 
+# If more documents than this contain a word, the word is judged on a random sample of about this size.
 MOST_DOCUMENTS = 10_000
-"""If more documents than this contain a word, the word is judged on a random sample of about this size."""
 
+# Number of occurrences located at a time.
 GROUP = 1 << 22
-"""Number of occurrences located at a time."""
 
+# Number of contexts computed at a time.
 BLOCK = 20_000
-"""Number of contexts computed at a time."""
 
+# Squared lengths below this value are rounding errors.
 TINY = 1e-12
-"""Squared lengths below this value are rounding errors."""
 
 
 class Differences(NamedTuple):
@@ -132,11 +132,11 @@ class Contexts:
         return found
 
     def _centres(self, labels: np.ndarray, n_texts: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean vector of all texts, shape (d,), and the directions in which texts differ from it.
-
-        The directions are orthogonal, shape (d, n_texts - 1), that of the greatest difference first. There
-        are at most a quarter as many directions as dimensions.
+        """Return the mean vector of all texts, shape (d,), and the directions in which texts differ from
+        it.
         """
+        # The directions are orthogonal, shape (d, n_texts - 1), that of the greatest difference first.
+        # There are at most a quarter as many directions as dimensions.
         of_token = labels[self._document]
         means = np.empty((n_texts, self._vectors.shape[1] - 1))
         for text in range(n_texts):
@@ -248,10 +248,8 @@ class Contexts:
         means: np.ndarray,
         pairs: list[tuple[int, int]],
     ) -> float:
-        """Return the standard error of the mean distance, from the spread over lines (delta method).
-
-        Identical lines count as one observation.
-        """
+        """Return the standard error of the mean distance, from the spread over lines (delta method)."""
+        # Identical lines count as one observation.
         squares = (means**2).sum(axis=1)
         slopes = np.zeros(means.shape)  # derivatives of the mean distance by each mean context
         for one, other in pairs:

@@ -1,4 +1,4 @@
-"""Example sentences of a word in each text, as evidence that a person can read.
+"""Example sentences of a word in each text, as evidence that a person can read, and which words are names.
 
 The typical example of a text is the one whose context is nearest to the mean context of the word in that
 text. The different example is the one whose context is least like those in the other texts.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -26,11 +28,11 @@ from wordvec_ca.text import (
     tokenize,
 )
 
+# Largest number of occurrences of a word that are compared in a text; each is on a different line.
 OCCURRENCES = 400
-"""Largest number of occurrences of a word that are compared in a text; each is on a different line."""
 
+# Number of words shown on each side.
 AROUND = 12
-"""Number of words shown on each side."""
 
 
 @dataclass(frozen=True)
@@ -162,3 +164,23 @@ def numbered_lines(text: Any, options: TextOptions) -> Iterator[tuple[str, int, 
             yield from ((path, number, line) for number, _, line in located_lines(path, fields, encoding))
     except (DataError, OSError):
         return  # no examples from a text that cannot be read again; the words were judged without them
+
+
+# A capital after one of these tokens may only begin a sentence, a quotation or a heading.
+ENDS = frozenset(".!?:;…\"'“”‘’«»()[]—-*_")
+
+
+def names(texts: Sequence[Any], options: TextOptions) -> set[str]:
+    """Return the words of texts that have a capital in more than half of their places inside sentences."""
+    inside: Counter[str] = Counter()
+    capital: Counter[str] = Counter()
+    for text in texts:
+        for _, _, line in numbered_lines(text, options):
+            tokens = tokenize(line, options.tokenizer, lowercase=False) if isinstance(line, str) else line
+            for before, token in pairwise(tokens):
+                if before in ENDS:
+                    continue
+                word = token.lower() if options.lowercase else token
+                inside[word] += 1
+                capital[word] += token[:1].isupper()
+    return {word for word, n in capital.items() if 2 * n > inside[word]}

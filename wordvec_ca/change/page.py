@@ -1,22 +1,25 @@
-"""Changed words as one page of HTML; its template is ``page.html``, and ``table.js`` draws its table."""
+"""Changed words as one page of HTML (its template is ``page.html``, and ``table.js`` draws its table), and as
+a folder of models for an explorer of two.
+"""
 
 from __future__ import annotations
 
+import csv
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from wordvec_ca._version import __version__
-from wordvec_ca.change.result import Changes
+from wordvec_ca.change.result import FALSE_DISCOVERIES, Changes
+from wordvec_ca.errors import DataError
+from wordvec_ca.files import replacing
 from wordvec_ca.report import json_markup, scripted_page, visible
 from wordvec_ca.showable import showable_name
 
-RATE = 0.05
-"""The page calls words changed up to this rate of false discoveries."""
-
+# Limit on a page for the undecided words, and for the words of one text; the most frequent are shown.
 MOST = 20_000
-"""Limit on a page for the undecided words, and for the words of one text; the most frequent are shown."""
 
 
 def changes_page(found: Changes, texts: Sequence[str]) -> str:
@@ -68,9 +71,10 @@ def changes_page(found: Changes, texts: Sequence[str]) -> str:
         tiles=list(_tiles(found, names)),
         permutations=found.permutations,
         throughout=found.differ_throughout,
+        limits=found.limits,
         n_texts=len(names),
         version=__version__,
-        about=json_markup({"texts": names, "permutations": found.permutations, "rate": RATE}),
+        about=json_markup({"texts": names, "permutations": found.permutations, "rate": FALSE_DISCOVERIES}),
         words=json_markup([one.word for one in found.words]),
         judged=json_markup(judged),
         undecided=json_markup(undecided),
@@ -96,3 +100,54 @@ def _near(words: Sequence[str], rows: Mapping[str, int]) -> list[int | str]:
 def _short(value: Any) -> float | None:
     """Return a number in few digits; None for nan."""
     return float(f"{value:.4g}") if math.isfinite(value) else None
+
+
+TABLE = "changes.tsv"
+
+
+def save_changes(
+    found: Changes, texts: Sequence[str], folder: str | os.PathLike[str], *, overwrite: bool = False
+) -> list[Path]:
+    """Write the first model of each text and the table of all words to a folder.
+
+    Parameters
+    ----------
+    found : Changes
+        Result of `wordvec_ca.changes`.
+    texts : sequence of str
+        The names of the texts, which name the models.
+    folder : path
+        Folder to create.
+    overwrite : bool, default False
+        Replace a folder that this function has written.
+
+    Returns
+    -------
+    list of Path
+        The models: files that `KeyedVectors.load` reads.
+    """
+    stems = [PurePath(text).name.split(".")[0] or "text" for text in texts]
+    if len(set(stems)) < len(stems):
+        stems = [f"{number}-{stem}" for number, stem in enumerate(stems, 1)]
+    names = [f"{stem}.kv" for stem in stems]
+    files = {TABLE, *names, *(f"{name}.vectors.npy" for name in names)}
+    with replacing(folder, overwrite=overwrite, files=files) as place:
+        for name, model in zip(names, found.models, strict=True):
+            model.save(place / name)
+        (place / TABLE).write_bytes((found.table() + "\n").encode("utf-8", "replace"))
+    return [Path(folder) / name for name in names]
+
+
+def saved_verdicts(*models: object) -> dict[str, bool] | None:
+    """Return whether each judged word has changed between models that `save_changes` has written; None for
+    models of other origin.
+    """
+    folders = {Path(model).parent for model in models if isinstance(model, str | os.PathLike)}
+    if len(models) < 2 or len(folders) != 1 or not (table := folders.pop() / TABLE).is_file():
+        return None
+    try:
+        with open(table, encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            return {row["word"]: row["changed"] == "True" for row in rows if row["state"] == "judged"}
+    except (KeyError, ValueError, csv.Error) as error:
+        raise DataError(f"{str(table)!r} is not a table of cawv change: {error}") from error

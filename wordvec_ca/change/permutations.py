@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+# If a word has more lines than this factor times the permutations, its lines are permuted by shifts.
 SHIFTED = 4
-"""If a word has more lines than this factor times the permutations, its lines are permuted by shifts."""
 
+# Number of permutations held in memory at a time.
 AT_ONCE = 500
-"""Number of permutations held in memory at a time."""
 
+# If other texts contain more than this share of a text's documents, all texts are sampled at one rate.
 SHARED = 0.1
-"""If other texts contain more than this share of a text's documents, all texts are sampled at one rate."""
 
 
 class LabelPermutations:
@@ -55,12 +55,10 @@ class LabelPermutations:
         return float(self._copies[moved].sum() / self._copies.sum())
 
     def permuted(self, documents: np.ndarray, permutations: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the text of each document: first the actual one, then that in each permutation.
-
-        Texts keep their sizes. If there are many lines, they are put into a random order once, and each
-        permutation shifts the labels along it. Each shift is as likely as the actual texts, and needs no
-        further random numbers.
-        """
+        """Return the text of each document: first the actual one, then that in each permutation."""
+        # Texts keep their sizes. If there are many lines, they are put into a random order once, and each
+        # permutation shifts the labels along it. Each shift is as likely as the actual texts, and needs no
+        # further random numbers.
         labels, lines = self.labels[documents], self.lines[documents]
         copies = self._copies[lines]
         permuted = np.tile(labels, (1 + permutations, 1))
@@ -85,10 +83,9 @@ class LabelPermutations:
     def sample(self, documents: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
         """Choose which documents to keep if there are too many; a small text keeps all its documents if
         possible.
-
-        The choice depends only on chance and on which texts contain a line, so each permutation is still as
-        likely as the actual texts.
         """
+        # The choice depends only on chance and on which texts contain a line, so each permutation is still
+        # as likely as the actual texts.
         if len(documents) <= most:
             return np.ones(len(documents), bool)
         labels, lines = self.labels[documents], self.lines[documents]

@@ -18,23 +18,23 @@ from wordvec_ca.files import data_frame
 from wordvec_ca.tables import one_blas_thread
 from wordvec_ca.vectors import KeyedVectors, directions
 
+# A word with fewer occurrences in any text is undecided.
 DECIDABLE = 10
-"""A word with fewer occurrences in any text is undecided."""
 
+# Words with at least this many occurrences in each text show whether whole texts differ.
 FREQUENT = 100
-"""Words with at least this many occurrences in each text show whether whole texts differ."""
 
+# Words that make up more than this share of all tokens count as function words.
 FUNCTION_WORD = 1e-3
-"""Words that make up more than this share of all tokens count as function words."""
 
+# Words are called changed up to this rate of false discoveries.
 FALSE_DISCOVERIES = 0.05
-"""Words are called changed up to this rate of false discoveries."""
 
+# With fewer documents in a text, a word must be in most of them, and change in most, to be called.
 FEW_DOCUMENTS = 100
-"""With fewer documents in a text, a word must be in most of them, and change in most, to be called."""
 
+# Largest number of lost neighbours, and of gained neighbours, that are listed.
 SHOWN = 8
-"""Largest number of lost neighbours, and of gained neighbours, that are listed."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,14 @@ class Changes:
         """Whether so few documents were permuted that only large changes can be called."""
         return bool(self.documents) and min(self.documents) < FEW_DOCUMENTS
 
+    @property
+    def limits(self) -> str:
+        """A sentence on what could not be found if no word changed and documents are few; else empty."""
+        if not self.are_few or any(one.changed for one in self.words):
+            return ""
+        numbers = " and ".join(f"{n:,}" for n in self.documents)
+        return f"{numbers} documents can show only large changes: smaller ones are possible."
+
     def to_frame(self) -> Any:
         """Return a pandas data frame of the words that were judged, with the fields of `WordChange`."""
         names = [field.name for field in dataclasses.fields(WordChange)]
@@ -155,7 +163,9 @@ class Changes:
     def differ_throughout(self) -> bool:
         """Whether most of the frequent words differ: then the texts differ in subject or style."""
         frequent = [one for one in self.words if one.fdr == one.fdr and min(one.counts) >= FREQUENT]
-        return len(frequent) >= 20 and sum(one.fdr <= 0.05 for one in frequent) > len(frequent) / 2
+        return (
+            len(frequent) >= 20 and sum(one.fdr <= FALSE_DISCOVERIES for one in frequent) > len(frequent) / 2
+        )
 
     def table(self) -> str:
         """Return a tab-separated table: words that were judged, undecided words, words of one text only."""

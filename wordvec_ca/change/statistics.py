@@ -14,21 +14,21 @@ import numpy as np
 from wordvec_ca.tables import one_blas_thread
 from wordvec_ca.vectors import robust_fit
 
+# Number of nearest neighbours that are compared.
 NEIGHBOURS = 50
-"""Number of nearest neighbours that are compared."""
 
+# Neighbours are searched among this number of the most frequent common words.
 POOL = 10_000
-"""Neighbours are searched among this number of the most frequent common words."""
 
+# Words of similar frequency share a null distribution: smallest size of such a group, and largest number of
+# groups.
 STRATUM, STRATA = 500, 8
-"""Words of similar frequency share a null distribution: smallest size of such a group, and largest number of
-groups."""
 
+# Standard errors below this are rounding errors.
 SMALL = 1e-6
-"""Standard errors below this are rounding errors."""
 
+# Smallest number of words of similar frequency among which a word is ranked.
 LIKE = 200
-"""Smallest number of words of similar frequency among which a word is ranked."""
 
 
 class Moved(NamedTuple):
@@ -39,11 +39,11 @@ class Moved(NamedTuple):
 
 
 @one_blas_thread
-def moved(first: np.ndarray, second: np.ndarray, *, pool: int = POOL, nearest: int = NEIGHBOURS) -> Moved:
+def moved(first: np.ndarray, second: np.ndarray) -> Moved:
     """Measure how far words moved."""
     distance = 1 - robust_fit(first, second).cosines.astype(np.float64)
-    pool = min(pool, len(first))
-    nearest = max(1, min(nearest, pool // 10))
+    pool = min(POOL, len(first))
+    nearest = max(1, min(NEIGHBOURS, pool // 10))
     turnover = np.empty(len(first))
     for start in range(0, len(first), 1000):
         rows = np.arange(start, min(start + 1000, len(first)))
@@ -78,12 +78,11 @@ def strata(counts: np.ndarray, least: int, most: int | None = None) -> list[np.n
 
 
 def p_values(gaps: np.ndarray, counts: np.ndarray, seed: int) -> np.ndarray:
-    """Return p-values: the share of permutations that give at least the actual value.
-
-    A single word has one null value for each permutation, too few for a small p. Words of similar frequency
-    together have many null values, but do not all vary alike. So p is computed both ways, and the larger one
-    is used; the other words refine p only for a word that exceeds all its own permutations.
-    """
+    """Return p-values: the share of permutations that give at least the actual value."""
+    # A single word has one null value for each permutation, too few for a small p. Words of similar
+    # frequency together have many null values, but do not all vary alike. So p is computed both ways, and
+    # the larger one is used; the other words refine p only for a word that exceeds all its own
+    # permutations.
     known = np.flatnonzero(np.isfinite(gaps[:, 0]))
     luck = np.random.default_rng([seed, 0x74696573]).random(len(gaps))
     p = np.full(len(gaps), np.nan)
@@ -149,9 +148,10 @@ def false_discovery_rate(p: np.ndarray) -> np.ndarray:
     """Return, for each p, the smallest rate of false discoveries at which it counts as a discovery.
     The method is that of Benjamini & Hochberg (1995).
     """
+    from scipy.stats import false_discovery_control
+
     rate = np.full(len(p), np.nan)
-    known = np.flatnonzero(np.isfinite(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    raised = p[order] * len(order) / np.arange(1, len(order) + 1)
-    rate[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
+    known = np.isfinite(p)
+    if known.any():
+        rate[known] = false_discovery_control(p[known])
     return rate

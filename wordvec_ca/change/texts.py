@@ -14,8 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from wordvec_ca.change.contexts import RARITY, Contexts, Differences
-from wordvec_ca.change.evidence import examples
-from wordvec_ca.change.names import names
+from wordvec_ca.change.evidence import examples, names
 from wordvec_ca.change.permutations import LabelPermutations, line_numbers
 from wordvec_ca.change.result import (
     DECIDABLE,
@@ -36,7 +35,14 @@ from wordvec_ca.change.statistics import (
     smallest_p,
     typical,
 )
-from wordvec_ca.corpus import Corpus, DocumentStarts, Vocab, count_corpus, encode_corpus, likeness_of_lines
+from wordvec_ca.corpus import (
+    Corpus,
+    DocumentStarts,
+    Vocab,
+    count_corpus,
+    encode_corpus,
+    likeness_of_neighbours,
+)
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, memory_bytes
@@ -45,23 +51,23 @@ from wordvec_ca.text import Documents
 from wordvec_ca.training import Trainer
 from wordvec_ca.vectors import KeyedVectors, directions
 
+# Options of training if ``config`` is not given.
 USUAL = TrainConfig(model="skipgram", window=10, epochs=10)
-"""Options of training if ``config`` is not given."""
 
+# Words read in all epochs together: for longer texts the models get fewer epochs, but at least two.
 READ = 30_000_000
-"""Words read in all epochs together: for longer texts the models get fewer epochs, but at least two."""
 
+# Numbers of permutations: the default, the smallest and the largest.
 PERMUTATIONS, LEAST_PERMUTATIONS, MOST_PERMUTATIONS = 200, 20, 10_000
-"""Numbers of permutations: the default, the smallest and the largest."""
 
+# Number of words for which example sentences are looked up.
 WITH_EXAMPLES = 200
-"""Number of words for which example sentences are looked up."""
 
+# Number of models of each text.
 REPEATS = 5
-"""Number of models of each text."""
 
+# Within this many standard deviations of the mean are 90 % of a normal distribution.
 BAND = 1.645
-"""Within this many standard deviations of the mean are 90 % of a normal distribution."""
 
 
 def changes(
@@ -273,8 +279,9 @@ class Slices:
         words = [self.vocab.words[row] for row in self.rows]
         near = nearest_words(words, turned[0][0]), nearest_words(words, turned[0][-1])
         contexts = self.contexts(together)
-        if not self.grouped:
-            self._warn_of_dependent_lines(together)
+        # Nothing larger than a file can be proposed, and files in order of their names may well be alike.
+        if not all(isinstance(text, Documents) and text.group_by == "files" for text in self._texts):
+            self._warn_of_dependent_documents(together)
         of_texts = models[0]
         del models, turned
         differences = self._differences(contexts, permutations, tell)
@@ -285,8 +292,7 @@ class Slices:
         """Add example sentences to the first words."""
         counts = self.counts.sum(axis=0)
         weights = RARITY / (RARITY + counts / counts.sum())
-        rows = [together.key_to_index[word] for word in self.vocab.words]
-        vectors = directions(together.vectors[rows]) * weights[:, None].astype(np.float32)
+        vectors = self._of_all_words(together) * weights[:, None].astype(np.float32)
         of_words = examples(
             self._texts,
             [one.word for one in found.words[:n_examples]],
@@ -325,22 +331,29 @@ class Slices:
         of_texts = [found[number] for number in range(1, len(found))]
         return found[0], [of_texts[i : i + n_texts] for i in range(0, len(of_texts), n_texts)]
 
+    def _of_all_words(self, together: KeyedVectors) -> np.ndarray:
+        """Return the directions of the words in a model of all texts."""
+        return directions(together.vectors[[together.key_to_index[word] for word in self.vocab.words]])
+
     def contexts(self, together: KeyedVectors) -> Contexts:
         """Return the contexts of the words, computed with the vectors of a model of all texts."""
-        rows = [together.key_to_index[word] for word in self.vocab.words]
         counts = self.counts.sum(axis=0)
         groups = self.groups if self.grouped else None
-        return Contexts(self.tokens, directions(together.vectors[rows]), counts, self.config.reach, groups)
+        return Contexts(self.tokens, self._of_all_words(together), counts, self.config.reach, groups)
 
-    def _warn_of_dependent_lines(self, together: KeyedVectors) -> None:
-        """Warn if lines that follow each other are more alike than lines far apart."""
-        rows = [together.key_to_index[word] for word in self.vocab.words]
-        counts = self.counts.sum(axis=0)
-        found = likeness_of_lines(
-            self.tokens, self.labels, directions(together.vectors[rows]), counts, self.config.seed
+    def _warn_of_dependent_documents(self, together: KeyedVectors) -> None:
+        """Warn if documents that follow each other are more alike than documents far apart."""
+        found = likeness_of_neighbours(
+            self.tokens,
+            self.groups,
+            self.labels[np.unique(self.groups, return_index=True)[1]],
+            self._of_all_words(together),
+            self.counts.sum(axis=0),
+            self.config.seed,
         )
         if found.dependent:
-            warnings.warn(found.caution("p is too small"), stacklevel=5)
+            consequence = "The values of p below are too small: words seem changed that are not"
+            warnings.warn(found.caution(consequence, "document" if self.grouped else "line"), stacklevel=5)
 
     def _differences(self, contexts: Contexts, permutations: int, tell: Callable[[str], None]) -> Differences:
         """Return how far the contexts of the words differ between the texts."""

@@ -34,6 +34,7 @@ from wordvec_ca.specs.options import spelled_as_flag
 # click breaks lines behind hyphens, also those within --attention-warmup, which then cannot be copied
 TextWrapper.wordsep_re = TextWrapper.wordsep_simple_re
 
+# Command name -> one line of help. The command ``x-y`` is ``command`` in module ``wordvec_ca.cli.x_y``.
 COMMANDS: dict[str, str] = {
     "train": "Train a model on text.",
     "vocab": "Count the words of a corpus.",
@@ -58,8 +59,8 @@ COMMANDS: dict[str, str] = {
     "info": "About a model or this installation; checksums.",
     "demo": "Train on text that is already here, and look at the result.",
 }
-"""Command name -> one line of help. The command ``x-y`` is ``command`` in module ``wordvec_ca.cli.x_y``."""
 
+# Heading of the help -> its commands; commands without a heading come last.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Train": ("demo", "train", "vocab", "phrases", "reembed"),
     "Look": ("nn", "analogy", "attention", "explore", "report", "change", "axis"),
@@ -67,9 +68,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Use": ("recommend", "export", "publish", "index", "embed", "search", "align"),
     "About": ("info",),
 }
-"""Heading of the help -> its commands; commands without a heading come last."""
 
 
+# What people type for a command of another name -> what to type after ``cawv``.
 MEANINGS: dict[str, str] = {
     **dict.fromkeys(("similar", "most-similar", "neighbours", "neighbors", "nearest"), "nn"),
     **dict.fromkeys(("predict", "next", "basket"), "recommend"),
@@ -89,7 +90,6 @@ MEANINGS: dict[str, str] = {
     "fasttext": "train --subwords",
     "completion": "--completion bash",
 }
-"""What people type for a command of another name -> what to type after ``cawv``."""
 
 
 class CommandFailure(Exception):
@@ -223,11 +223,9 @@ def _spelling_options(callback: Any) -> Any:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device as standard input or standard error if the process was started without one.
-
-    Otherwise a file that is opened later would get the descriptor of standard error, and messages would be
-    written to that file.
-    """
+    """Open the null device as standard input or standard error if the process was started without one."""
+    # Otherwise a file that is opened later would get the descriptor of standard error, and messages would
+    # be written to that file.
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
@@ -297,12 +295,12 @@ def _on_their_lines(message: str, arguments: Iterable[str]) -> str:
     return message
 
 
+# System error that keeps a file from growing -> what the user can do.
 NO_ROOM = {
     errno.ENOSPC: "make room on the disk, or write elsewhere",
     errno.EDQUOT: "make room within your quota, or write elsewhere",
     errno.EFBIG: "raise the limit of file sizes (ulimit -f), or write to another file system",
 }
-"""System error that keeps a file from growing -> what the user can do."""
 
 
 def describe_error(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, json_option, part_option, restrict_vocab_option, vectors_option
+from wordvec_ca.cli.options import Choice, json_option, restrict_vocab_option, vectors_option
 from wordvec_ca.cli.output import show_json, show_styled
 from wordvec_ca.cli.paths import ExistingPath
 
@@ -24,7 +24,6 @@ from wordvec_ca.cli.paths import ExistingPath
     help="3CosAdd or 3CosMul (Levy & Goldberg 2014).",
 )
 @restrict_vocab_option
-@part_option
 @vectors_option
 @json_option("A JSON object")
 def command(
@@ -35,7 +34,6 @@ def command(
     topn: int,
     method: str,
     restrict_vocab: int | None,
-    part: str | None,
     form: str | None,
     as_json: bool,
 ) -> None:
@@ -53,8 +51,6 @@ def command(
     from wordvec_ca.vectors import analogies
 
     vectors = load_vectors(model, vectors=form)
-    if part is not None:
-        vectors = vectors.part(part)
     known = {word: look_up(vectors, word) for word in dict.fromkeys((a, b, c))}
     unknown = [unknown_word(vectors, word) for word, form in known.items() if form is None]
     if unknown:

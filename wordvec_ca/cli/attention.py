@@ -58,24 +58,18 @@ def command(
     tokens = tokenize(sentence, trusted_tokenizer(config.tokenizer, tokenizer, model), config.lowercase)
     place = _place(tokens, target, config.lowercase)
     weights = attention_weights(model, tokens, place, document=document)
-    names = list(dict.fromkeys(w.part for w in weights))
     rows = [
         {
             **{"word": w.word, "offset": w.offset, "weight": w.weight},
             **({"low": round(w.low, 6), "high": round(w.high, 6)} if w.low == w.low else {}),
-            **({"part": w.part} if w.part else {}),
         }
         for w in weights
     ]
     if as_json:
         show_json({"target": tokens[place], "context": rows})
     else:
-        show(
-            "\n\n".join(
-                table_of_weights([w for w in weights if w.part == name], tokens[place]) for name in names
-            )
-        )
-    write_outputs({plot: lambda: _picture(weights, names, tokens[place], plot or "")}, overwrite=overwrite)
+        show(table_of_weights(weights, tokens[place]))
+    write_outputs({plot: lambda: _picture(weights, tokens[place], plot or "")}, overwrite=overwrite)
     if plot:
         say(plot)
 
@@ -86,19 +80,22 @@ def _place(tokens: list[str], target: str, lowercase: bool) -> int:
         return tokens.index(word)
     if target.isdigit() and 1 <= int(target) <= len(tokens):
         return int(target) - 1
-    raise click.BadParameter(f"{target!r} is not in the sentence: {' '.join(tokens)}", param_hint="--target")
+    alike = [token for token in tokens if token.lower() == target.lower()]
+    meant = f" (did you mean {alike[0]!r}?)" if alike else ""
+    raise click.BadParameter(
+        f"{target!r} is not in the sentence{meant}: {' '.join(tokens)}", param_hint="--target"
+    )
 
 
 def table_of_weights(weights: Any, target: str) -> str:
-    """Return the weights of one part of the vectors as lines with bars."""
+    """Return the weights as lines with bars."""
     from wordvec_ca.cli.terminal import cell, width
     from wordvec_ca.vectors import shown_interval
 
     shown = [cell(w.word) for w in weights]
     widest = max(map(width, shown))
     top = max(w.weight or 0.0 for w in weights) or 1.0
-    part = f", part {weights[0].part}" if weights[0].part else ""
-    lines = [f"weights of the words around {cell(repr(target))}{part}", ""]
+    lines = [f"weights of the words around {cell(repr(target))}", ""]
     for w, word in zip(weights, shown, strict=True):
         word += " " * (widest - width(word))
         if w.weight is None:
@@ -111,7 +108,7 @@ def table_of_weights(weights: Any, target: str) -> str:
     return "\n".join(lines)
 
 
-def _picture(weights: Any, names: list[str], target: str, path: str) -> bytes:
+def _picture(weights: Any, target: str, path: str) -> bytes:
     try:
         import matplotlib
     except ImportError as error:
@@ -121,27 +118,18 @@ def _picture(weights: Any, names: list[str], target: str, path: str) -> bytes:
 
     from wordvec_ca.cli.terminal import cell
 
-    by_part = [[w for w in weights if w.weight is not None and w.part == name] for name in names]
-    widest = max(map(len, by_part))
-    figure, all_axes = pyplot.subplots(
-        len(names),
-        figsize=(max(4.0, 0.55 * widest), 3.2 * len(names)),
-        layout="constrained",
-        squeeze=False,
+    known = [w for w in weights if w.weight is not None]
+    figure, axes = pyplot.subplots(figsize=(max(4.0, 0.55 * len(known)), 3.2), layout="constrained")
+    # no formulae
+    labels = [cell(w.word, 30).replace("$", r"\$") + (f"\n{w.offset:+d}" if w.offset else "") for w in known]
+    axes.bar(
+        range(len(known)),
+        [w.weight for w in known],
+        color=["#228833" if not w.offset else "#4477aa" if w.offset < 0 else "#ee6677" for w in known],
     )
-    for name, known, axes in zip(names, by_part, all_axes[:, 0], strict=True):
-        labels = [
-            cell(w.word, 30).replace("$", r"\$") + (f"\n{w.offset:+d}" if w.offset else "") for w in known
-        ]  # no formulae
-        axes.bar(
-            range(len(known)),
-            [w.weight for w in known],
-            color=["#228833" if not w.offset else "#4477aa" if w.offset < 0 else "#ee6677" for w in known],
-        )
-        axes.set_xticks(range(len(known)), labels, rotation=60, ha="right", fontsize=8)
-        axes.set_ylabel("attention")
-        title = f"context of {cell(repr(target), 40)}{f', part {name}' if name else ''}"
-        axes.set_title(title.replace("$", r"\$"))
+    axes.set_xticks(range(len(known)), labels, rotation=60, ha="right", fontsize=8)
+    axes.set_ylabel("attention")
+    axes.set_title(f"context of {cell(repr(target), 40)}".replace("$", r"\$"))
     stream = io.BytesIO()
     figure.savefig(stream, format=Path(path).suffix.removeprefix(".") or "png", dpi=150)
     pyplot.close(figure)

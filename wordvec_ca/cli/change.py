@@ -140,22 +140,22 @@ def command(
             "Most frequent words differ: the texts differ in subject or style. Words that differ no more "
             "than is typical of words of like frequency are used elsewhere, but not called changed."
         )
-    judged = (
-        f"{len(changed):,} of {len(found.words):,} words changed at a false-discovery rate of 5 %; "
-        f"{function_words:,} of them are function words. {certain:,} words differ by more than chance, also "
-        "by no more than is typical"
-        if found.permutations
-        else f"{len(found.words):,} words are in every model"
-    )
-    say(
-        f"{judged}; {len(found.undecided):,} words are undecided, too rare; "
-        + ", ".join(
-            f"{len(words):,} are only in {text}" for words, text in zip(found.only, texts, strict=True)
-        )
-    )
-    if found.are_few and not changed:
-        numbers = " and ".join(f"{n:,}" for n in found.documents)
-        say(f"{numbers} documents can show only large changes: smaller ones are possible.")
+    if found.permutations:
+        clauses = [f"{len(changed):,} of {len(found.words):,} words changed at a false-discovery rate of 5 %"]
+        if function_words:
+            clauses[0] += f", {function_words:,} of them function words"
+        if others := certain - len(changed):
+            clauses.append(f"another {others:,} differ by more than chance, but no more than is typical")
+    else:
+        clauses = [f"{len(found.words):,} words are in every model"]
+    if found.undecided:
+        clauses.append(f"{len(found.undecided):,} are undecided, too rare")
+    alone = [
+        f"{len(words):,} are only in {text}" for words, text in zip(found.only, texts, strict=True) if words
+    ]
+    say("; ".join(clauses + ([", ".join(alone)] if alone else [])))
+    if found.limits:
+        say(found.limits)
     drawn = [(one.word, one.trajectory, one.band) for one in shown]
     try:
         write_outputs(
@@ -241,12 +241,10 @@ def _are_models(names: tuple[str, ...]) -> bool:
 
 
 def _provenance() -> str:
-    """Return the provenance of what the running command writes, as JSON.
-
-    It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each.
-    The digest of a folder is that of its ``SHA256SUMS`` if there is one, else that of the digests of its
-    files.
-    """
+    """Return the provenance of what the running command writes, as JSON."""
+    # It has ``program``, ``command``, ``time`` (UTC), ``seed``, and ``inputs``: name and SHA-256 of each.
+    # The digest of a folder is that of its ``SHA256SUMS`` if there is one, else that of the digests of its
+    # files.
     from wordvec_ca.files import json_text
 
     context = click.get_current_context()

@@ -12,6 +12,7 @@ from wordvec_ca.cli.evaluation_options import (
     EvaluationCommand,
     evaluation_options,
     files_of,
+    reader_of_sequences,
 )
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import vectors_option
@@ -19,8 +20,8 @@ from wordvec_ca.cli.output import reason, say, show, show_json, show_styled, ter
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import Column, status, table, wrapped
 
+# Suffixes of files that contain the results of ``cawv eval --json``.
 SAVED = (".json", ".jsonl")
-"""Suffixes of files that contain the results of ``cawv eval --json``."""
 
 COLUMNS = (
     Column("model name"),
@@ -108,6 +109,7 @@ def command(
             "runs": runs,
         }
         vectors = load_vectors(path, vectors=form)
+        options["read_sequences"] = reader_of_sequences(vectors)
         for report in run(vectors, jobs, name=str(path), skipped=skip, common=common, **options):
             tell("")
             if not quiet:
@@ -125,21 +127,24 @@ def command(
         return found
 
     common: list[str] | None = None
-    n_judged = 0
+    configs: list[dict[str, Any]] = []
 
     def look_at_words(path: Path) -> Path:
-        nonlocal common, n_judged
+        nonlocal common
         if path.suffix not in SAVED:
-            words = KeyedVectors.load(path).index_to_key
+            vectors = KeyedVectors.load(path)
+            words = vectors.index_to_key
             common = words if common is None else common_words([common, words])
-            n_judged += 1
+            configs.append(vectors.metadata.get("config", {}))
         return path
 
     with status(quiet) as tell:
         readable = each((baseline, *models), look_at_words)  # before any model is judged
-        if common is not None and n_judged > 1:
+        if common is not None and len(configs) > 1:
             if not quiet:
-                say(f"{len(common):,} words are common to all {n_judged} models")
+                say(f"{len(common):,} words are common to all {len(configs)} models")
+                if differing := _differing(configs):
+                    say(f"Options that differ: {'; '.join(differing)}")
         else:
             common = None
         first, *others = each(readable, reports)
@@ -160,3 +165,10 @@ def command(
             show("\n" + "\n".join(line for text in remarks for line in wrapped(text, columns_wide)))
     if faults:
         raise DataError("\n* ".join([f"{len(faults)} could not be compared", *dict.fromkeys(faults)]))
+
+
+def _differing(configs: list[dict[str, Any]]) -> list[str]:
+    """Return the options that all configurations have and that differ, with their values."""
+    shared = [name for name in configs[0] if all(name in config for config in configs)]
+    values = {name: list(dict.fromkeys(str(config[name]) for config in configs)) for name in shared}
+    return [f"{name} {' / '.join(found)}" for name, found in values.items() if len(found) > 1]

@@ -17,9 +17,10 @@ from wordvec_ca.specs.models import ModelName
 if TYPE_CHECKING:
     from wordvec_ca.vectors import KeyedVectors
 
+# The command in the record of a model, by which the demo recognises its own models.
 COMMAND = "cawv demo"
-"""The command in the record of a model, by which the demo recognises its own models."""
 
+# Everyday words and words of programming; the demo shows those whose neighbours have the highest cosines.
 WORDS = (
     *(
         "array",
@@ -36,9 +37,6 @@ WORDS = (
     *("france", "music", "philosophy", "king", "moon", "acid", "war", "language", "river", "october", "god"),
     *("economy", "ocean", "university", "theory"),
 )
-"""Everyday words and words of programming; the demo shows those whose neighbours have the highest
-cosines.
-"""
 
 SHOWN = 7
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from wordvec_ca.cli.inputs import Inputs
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option, vectors_option
 from wordvec_ca.cli.output import say
-from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath
+from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, ExistingPath, Inputs
 from wordvec_ca.cli.sentence_options import (
     TAG_FIELD,
     SentenceCommand,
@@ -20,12 +21,21 @@ from wordvec_ca.cli.sentence_options import (
     text_fields,
     vectorizer_options,
 )
+from wordvec_ca.cli.table_file import FORMATS, check_suffix, write_table
+
+ARRAY = ".npy"
 
 
 @click.command(name="embed", cls=SentenceCommand, short_help="Sentence vectors of any amount of text.")
 @click.argument("model", type=ExistingPath())
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCES...", type=INPUT)
-@click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="File to write: .npy.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    required=True,
+    help=f"File to write: an array, {ARRAY}, or tags and vectors, {', '.join(FORMATS)}.",
+)
 @click.option(
     "--fit", multiple=True, type=INPUT, metavar="TEXT", help="Learn from these files instead of SENTENCES."
 )
@@ -63,11 +73,19 @@ def command(
     inferred: the same text always has the same row. Each row is written to OUTPUT at once, so the text may be
     of any size. Fitting takes four bytes of memory per token. A line without a known word becomes a row of
     zeros. If some files cannot be read, the others are written, the faulty ones are named at the end, and the
-    exit code is 1. With tags, OUTPUT.tags.json lists that of each row.
+    exit code is 1. The tag of a line without --tag-field is its number, from 0. The tags of the rows of an
+    array go to OUTPUT.tags.json.
     """
+    import numpy as np
+
     from wordvec_ca.files import check_output, is_read_once, save_json, write_npy_stream
+    from wordvec_ca.kernels import write_rows
     from wordvec_ca.sentences import FIT_FILES, Coverage, SentenceVectorizer, TextLines
 
+    check_suffix(output, ARRAY)
+    is_array = Path(output).suffix == ARRAY
+    if dtype != "float32" and not is_array:
+        raise click.UsageError(f"--dtype {dtype} goes with {ARRAY}: leave it out")
     vectors = load_vectors(model, vectors=form)
     learns = not (fit or load_fit or infers(vectors, model, **options))
     if any(map(is_read_once, sentences)) and learns:
@@ -102,9 +120,21 @@ def command(
             covered += coverage
             yield block
 
-    write_npy_stream(output, blocks(), vectors.vector_size, dtype)
-    if lines.tags is not None:
-        save_json(Path(f"{output.removesuffix('.npy')}.tags.json"), lines.tags)
+    def rows() -> Iterator[list[Any]]:
+        number = 0
+        for block in blocks():
+            # the shortest decimals of a float32; those of Python's numbers would be twice as long
+            for line in write_rows(np.ascontiguousarray(block), None, ",").splitlines():
+                yield [", ".join(lines.tags_of(number)), json.loads(b"[%b]" % line)]
+                number += 1
+
+    if not is_array:
+        size = vectors.vector_size
+        write_table(rows(), ["tag", "vector"], output, overwrite=overwrite, vector_size=size)
+    else:
+        write_npy_stream(output, blocks(), vectors.vector_size, dtype)
+        if lines.tags is not None:
+            save_json(Path(output).with_suffix(".tags.json"), lines.tags)
     if not quiet:
         say(f"{output}: {covered}")
         if lines.repaired:

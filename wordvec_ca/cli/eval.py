@@ -11,9 +11,10 @@ from wordvec_ca.cli.evaluation_options import (
     EvaluationCommand,
     evaluation_options,
     files_of,
+    reader_of_sequences,
 )
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import part_option, vectors_option
+from wordvec_ca.cli.options import vectors_option
 from wordvec_ca.cli.output import say, show, show_json, show_styled, styled, terminal_width
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.sentence_options import infers
@@ -32,7 +33,6 @@ from wordvec_ca.cli.terminal import Column, Table, cell, status, wrapped
     metavar="VOCAB",
     help="Word counts (cawv vocab) for vectors without counts: SIF and similar methods weigh words by them.",
 )
-@part_option
 @vectors_option
 @click.option(
     "--items", is_flag=True, help="With --json: write the outcome of every item, for `cawv compare`."
@@ -51,7 +51,6 @@ def command(
     quiet: bool,
     controls: bool,
     counts: str | None,
-    part: str | None,
     form: str | None,
     items: bool,
     details: bool,
@@ -94,9 +93,7 @@ def command(
         if controls:  # before the work
             check_trained(vectors.metadata, str(model))
         infer = None
-        if part is not None:
-            vectors = vectors.part(part)
-        elif infers(vectors, model):
+        if infers(vectors, model):
             from wordvec_ca.documents import DocumentVectorizer
 
             infer = DocumentVectorizer(str(model), threads=workers).transform
@@ -104,12 +101,12 @@ def command(
             table_of_counts = Vocab.load(counts)
             pairs = zip(table_of_counts.words, table_of_counts.counts.tolist(), strict=True)
             vectors.counts = WordCounts.from_mapping(dict(pairs), vectors.key_to_index).counts
-        name = str(model) if part is None else f"{model} part {part}"
-        name = name if form is None else f"{name} {form}"
+        name = str(model) if form is None else f"{model} {form}"
         options: dict[str, Any] = {
             **{"seed": seed, "workers": workers, "progress": tell, "method": method, "phrases": phrases},
             "runs": runs,
             "infer": infer,
+            "read_sequences": reader_of_sequences(vectors),
         }
         table = Table(
             [

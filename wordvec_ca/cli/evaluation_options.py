@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from wordvec_ca.cli.options import json_option
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.errors import known_names
 from wordvec_ca.specs.tasks import TASK_SPECS
+
+if TYPE_CHECKING:
+    from wordvec_ca.eval import ReadSequences
 
 
 class _LocalFile(click.Path):
@@ -90,6 +93,22 @@ def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def files_of(options: dict[str, Any]) -> dict[str, list[Path]]:
     """Return the files that the user gave for each task."""
     return {name: list(options.get(task.option.replace("-", "_")) or ()) for name, task in TASK_SPECS.items()}
+
+
+def reader_of_sequences(vectors: Any) -> ReadSequences:
+    """Return a reader of sequences that makes sessions of a log with the fields that a model remembers."""
+    from wordvec_ca.corpus import TextOptions, fields_of_training, sessions_of
+    from wordvec_ca.eval import read_sequences
+
+    config = vectors.metadata.get("config") or {}
+
+    def read(path: Path) -> Iterator[list[str]]:
+        fields = fields_of_training(config, [str(path)])
+        if "order_by" not in fields:
+            return read_sequences(path)
+        return iter(sessions_of([str(path)], TextOptions(**fields, encoding=config.get("encoding"))))
+
+    return read
 
 
 def _method(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

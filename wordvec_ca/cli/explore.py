@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
+from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, vectors_option
 from wordvec_ca.cli.output import say, show
 from wordvec_ca.cli.paths import ExistingPath, OutputPath
+from wordvec_ca.cli.table_file import NAMES, catalogue
 from wordvec_ca.cli.terminal import status
-from wordvec_ca.errors import install_extra
+from wordvec_ca.errors import Option, install_extra
 from wordvec_ca.specs.model_files import ModelFile
 
+# Default size limit of a page, which most mail programs can send.
 MEGABYTES = 25.0
-"""Default size limit of a page, which most mail programs can send."""
 
 
 @click.command(name="explore", short_help="Words on a map, in one page for any browser.")
@@ -38,7 +42,7 @@ MEGABYTES = 25.0
     "--documents",
     type=click.IntRange(min=0),
     metavar="N",
-    help="For a model of documents: show N of them, named *dt_ and their tag.  [default: 2,000]",
+    help="For a model of documents: show N; beside words, *dt_ is before their tags.  [default: 2,000]",
 )
 @click.option(
     "--max-size",
@@ -59,6 +63,7 @@ MEGABYTES = 25.0
     metavar="FILE.tsv|FIELD",
     help="Colour by classes of words, lines of word TAB class; or by a field of the records of documents.",
 )
+@NAMES
 @vectors_option
 @click.option("--no-cache", is_flag=True, help="Do not keep the map in MODEL.cawv-maps for the next time.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -73,6 +78,7 @@ def command(
     method: str,
     seed: int,
     colour_by: str | None,
+    names: str | None,
     form: str | None,
     no_cache: bool,
     quiet: bool,
@@ -96,7 +102,7 @@ def command(
     page = place.suffix != ".parquet"
     limit = MEGABYTES if page and max_size is None and words is None else max_size
     with status(quiet) as tell:
-        texts, classes = _told(model, documents, colour_by) if other is None else ({}, None)
+        texts, classes = _told(model, documents, colour_by) if other is None else (None, None)
         made = explore(
             model,
             other,
@@ -107,6 +113,7 @@ def command(
             seed=seed,
             classes=classes,
             texts=texts,
+            names=None if names is None else catalogue(names, load_vectors(model, vectors=form)),
             changed=None if other is None else saved_verdicts(model, other),
             cache=not no_cache,
             vectors=form,
@@ -123,10 +130,8 @@ def command(
     show(place)
 
 
-def _told(
-    model: str, documents: int | None, colour_by: str | None
-) -> tuple[dict[str, str], dict[str, str] | None]:
-    """Return the texts of the documents of a model, and classes to colour by, from a file or from a field."""
+def _told(model: str, documents: int | None, colour_by: str | None) -> tuple[Any, dict[str, str] | None]:
+    """Return a function that reads texts of documents, and classes to colour by, of a file or a field."""
     from wordvec_ca.documents import texts_of_training
     from wordvec_ca.errors import DataError
     from wordvec_ca.models import (
@@ -138,7 +143,7 @@ def _told(
     )
     from wordvec_ca.report import read_classes
 
-    texts: dict[str, str] = {}
+    texts = None
     classes = None
     if colour_by is not None and Path(colour_by).is_file():
         classes, colour_by = read_classes(colour_by), None
@@ -147,9 +152,13 @@ def _told(
         table, _ = document_vectors(model)
         limit = SHOWN_DOCUMENTS if documents is None else documents
         tags = {table.index_to_key[row] for row in shown_documents(len(table), limit)}
-        texts = texts_of_training(record, tags)
+        texts = partial(texts_of_training, record)
         if colour_by is not None:
-            values = texts_of_training(record, tags, colour_by)
+            try:
+                values = texts_of_training(record, tags, colour_by)
+            except DataError as error:  # the reader of the text names the option with which it was trained
+                there, here = Option("field"), Option("colour_by")
+                raise DataError(*(here if piece == there else piece for piece in error.args)) from error
             classes, colour_by = {PREFIX + tag: value.strip() for tag, value in values.items()}, None
     if colour_by is not None:
         raise DataError(f"there is no file {colour_by!r}, and {model!r} has no documents with such a field")

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, part_option, typed_options, vectors_option
+from wordvec_ca.cli.options import Choice, typed_options, vectors_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath, check_not_read
 from wordvec_ca.specs.formats import READABLE, WRITABLE, format_named, table_of_formats
 from wordvec_ca.specs.model_files import ModelFile
 
+# A copy of `wordvec_ca.models.PREFIX`, whose module takes time to import.
 PREFIX = "*dt_"
-"""A copy of `wordvec_ca.models.PREFIX`, whose module takes time to import."""
 
 _ERRORS = ["strict", "surrogateescape", "replace", "ignore"]
 
@@ -77,7 +77,6 @@ says what --dtype and --max-words cost.
     help=f"For a model of documents: which vectors; in both, a document is its tag after {PREFIX}, as gensim "
     "has it.  [default: words; documents if only these were trained]",
 )
-@part_option
 @vectors_option
 @click.option(
     "--fold-attention/--no-fold-attention",
@@ -109,7 +108,6 @@ def command(
     dtype: str,
     max_words: int | None,
     table: str | None,
-    part: str | None,
     form: str | None,
     fold_attention: bool | None,
     evaluation: Path | None,
@@ -158,7 +156,6 @@ def command(
                 "another --format"
             )
         others = {
-            "--part": part,
             "--vectors": form,
             "--resample": resample,
             "--fold-attention": fold_attention,
@@ -179,8 +176,6 @@ def command(
             known = f"they are numbered 1 to {n_models}" if n_models else "it was trained without --resamples"
             raise click.BadParameter(f"{model} has no model {resample}: {known}", param_hint="--resample")
         vectors = vectors.resampled(resample - 1)
-    if part is not None:
-        vectors = vectors.part(part)
     if fold_attention is None:
         fold_attention = vectors.folds_attention(to)
         if vectors.attends and not fold_attention:

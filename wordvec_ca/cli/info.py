@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
         if losses
         else "-",
         "held-out loss": f"{held_out[-1]:.4f}" if held_out else "",
+        "next items": _next_items(record["held_out"]) if "held_out" in record else "",
         "made": f"{str(record.get('started', '-'))[:16].replace('T', ' ')}, trained in "
         f"{duration(timings.get('training_seconds', float('nan')))}, by cawv {record.get('version', '-')}",
         "changes": str(len(record.get("changes") or [])) if record.get("changes") else "",
@@ -107,6 +109,12 @@ def _in_short(model: str, record: dict[str, Any]) -> dict[str, str]:
 
 def _text_of_run(text: dict[str, Any]) -> str:
     return f"{text['tokens']:,} tokens" + (f": {', '.join(text['corpus'])}" if text["corpus"] else "")
+
+
+def _next_items(report: dict[str, Any]) -> str:
+    """Return how often the next item was found in held-out sessions, by the vectors and by counting."""
+    figures = [f"{name} {metric['value']:.3f}" for name, metric in report["metrics"].items()][:4]
+    return f"{', '.join(figures)}, in {report['dataset']}"
 
 
 def _sampled(resamples: dict[str, Any], group_by: str | None) -> str:
@@ -159,13 +167,19 @@ def _installation() -> dict[str, Any]:
 
 
 def _model(path: str) -> dict[str, Any]:
-
     vectors = load_vectors(path)
-    summary = {"words": len(vectors), "dimensions": vectors.vector_size}
+    summary: dict[str, Any] = {"words": len(vectors), "dimensions": vectors.vector_size}
     if (Path(path) / ModelFile.DOCUMENTS).is_file():
         from wordvec_ca.models import tags_of_model
 
         summary["documents"] = tags_of_model(path).n
+    if (held_out := Path(path) / ModelFile.HELD_OUT).is_file():
+        from wordvec_ca.errors import DataError
+
+        try:
+            summary["held_out"] = json.loads(held_out.read_text("utf-8"))
+        except ValueError as error:
+            raise DataError(f"{held_out} is damaged: {error}; it has only figures: delete it") from error
     return {**summary, **vectors.metadata}
 
 

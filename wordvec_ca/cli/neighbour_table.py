@@ -10,13 +10,21 @@ from wordvec_ca.cli.output import say, styled
 from wordvec_ca.cli.terminal import LONGEST, Column, cell, table
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import whole_lines
-from wordvec_ca.vectors import COVERAGE, KeyedVectors, Neighbours, Term, shown_interval, sum_terms
+from wordvec_ca.vectors import (
+    COVERAGE,
+    SHOWN_COVERAGE,
+    KeyedVectors,
+    Neighbours,
+    Term,
+    shown_interval,
+    sum_terms,
+)
 
+# Explanation of the columns from resampled models.
 MEANING = f"""\
 interval: 90 % range of the score in one run on other text, mostly lower than that of the mean of several
-runs; {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%} of such intervals contained it, fewest for frequent words in
-short texts; agreement: how many of the runs have the word"""
-"""Explanation of the columns from resampled models."""
+runs; {SHOWN_COVERAGE} of such intervals contained it, fewest for frequent words in short
+texts; agreement: how many of the runs have the word"""
 
 
 def each_word(words: Sequence[str]) -> Iterator[str]:
@@ -38,7 +46,9 @@ def neighbour_records(neighbours: Neighbours) -> list[dict[str, Any]]:
         records.append({"word": one.word, "score": round(one.score, 6)})
         if neighbours.models:
             ends = {"low": round(one.low, 6), "high": round(one.high, 6)}
-            records[-1] |= {**ends, "agreement": one.agreement, "models": neighbours.models}
+            # beside each interval of 90 %, as a program does not read the lines below the table
+            records[-1] |= {**ends, "coverage": list(COVERAGE)}
+            records[-1] |= {"agreement": one.agreement, "models": neighbours.models}
     return records
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import click
 
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import json_option, part_option, restrict_vocab_option, vectors_option
+from wordvec_ca.cli.options import (
+    exact_option,
+    json_option,
+    restrict_vocab_option,
+    vectors_option,
+)
 from wordvec_ca.cli.output import reason, say, show_json, show_styled
 from wordvec_ca.cli.paths import INPUT, ExistingPath
 
@@ -22,9 +27,8 @@ from wordvec_ca.cli.paths import INPUT, ExistingPath
 )
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
 @restrict_vocab_option
-@part_option
 @vectors_option
-@click.option("--approximate", is_flag=True, help="Use the index that cawv index has made.")
+@exact_option
 @click.option(
     "--index", type=INPUT, metavar="DIR", help="Use this index, which cawv index -o has made elsewhere."
 )
@@ -35,9 +39,8 @@ def command(
     documents: tuple[str, ...],
     topn: int,
     restrict_vocab: int | None,
-    part: str | None,
     form: str | None,
-    approximate: bool,
+    exact: bool,
     index: str | None,
     as_json: bool,
 ) -> None:
@@ -57,7 +60,7 @@ def command(
     text of the same size, and "agreement" is the number of the K models in which the word is among the
     nearest. A mean of K models has less noise than one run, so its scores are mostly higher.
     """
-    from wordvec_ca.cli.neighbour_index import offer, opened
+    from wordvec_ca.cli.models import faster_index, opened
     from wordvec_ca.cli.neighbour_table import (
         each_word,
         look_up_sum,
@@ -68,7 +71,7 @@ def command(
     from wordvec_ca.vectors import Neighbour, Neighbours, shown_sum
 
     if documents:
-        if words or approximate or index is not None or restrict_vocab is not None or part is not None:
+        if words or exact or index is not None or restrict_vocab is not None:
             raise click.UsageError("--document goes with --topn and --json alone, not with words")
         near_documents(model, documents, topn, as_json)
         return
@@ -76,15 +79,15 @@ def command(
         raise click.UsageError("Missing argument 'WORD...': give words, or --document TAG")
     if {"+", "-"} & set(words[1:-1]):
         raise click.UsageError("a sum of words is one argument: put it in quotes, as 'king - man + woman'")
-    approximate = approximate or index is not None
-    if approximate and (restrict_vocab is not None or part is not None):
-        raise click.UsageError("--approximate and --index exclude --restrict-vocab and --part")
+    if index is not None and (exact or restrict_vocab is not None):
+        raise click.UsageError("--index excludes --exact and --restrict-vocab")
     vectors = load_vectors(model, vectors=form)
-    if part is not None:
-        vectors = vectors.part(part)
-    indexer = opened(model, vectors.vectors, vectors.index_to_key, index) if approximate else None
-    if indexer is None and restrict_vocab is None and part is None and form is None:
-        offer(model, len(vectors))
+    indexer = None
+    if index is not None:
+        indexer = opened(model, vectors.vectors, vectors.index_to_key, index)
+    elif not exact and all(given is None for given in (restrict_vocab, form, vectors.resamples)):
+        # Vectors in another form are not those of the index, and intervals need an exact search.
+        indexer = faster_index(model, vectors.vectors, vectors.index_to_key)
     failed = False
     separator = ""
     for word in each_word(words):

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.output import reason, say
-from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT, ExistingPath, OutputPath
 from wordvec_ca.errors import OptionError, did_you_mean
 from wordvec_ca.specs.models import MODEL_ALIASES, MODELS, VECTOR_FORMS
 from wordvec_ca.specs.options import OPTIONS
@@ -34,14 +34,9 @@ class Choice(click.Choice[str]):
 
 
 class FirstPage(click.Command):
-    """A command whose ``--help`` shows its first options, as many as one reads, and ``--help-all`` all.
+    """A command whose ``--help`` shows its first options, as many as one reads, and ``--help-all`` all."""
 
-    Attributes
-    ----------
-    later : collection of str
-        Names of the options that only ``--help-all`` shows.
-    """
-
+    # Names of the options that only ``--help-all`` shows.
     later: Collection[str] = ()
 
     @functools.cached_property
@@ -133,14 +128,16 @@ class ModelChoice(Choice):
         return super().convert(MODEL_ALIASES.get(name, name), param, ctx)
 
 
+# Option -> properties on the command line that do not follow from its type.
 PARTICULAR: dict[str, dict[str, Any]] = {
     "tokenizer": {"type": TokenizerName()},
     "window": {"type": WindowSize()},
     "field": {"multiple": True, "callback": _one_or_more},
     "model": {"type": ModelChoice(MODELS)},
     "continue_from": {"type": ExistingPath()},
+    "save_vocab": {"type": COMPRESSED_FILE},
+    "log_json": {"type": OutputPath("file", appends=True)},
 }
-"""Option -> properties on the command line that do not follow from its type."""
 
 
 def option(name: str, **others: Any) -> Callable[[Any], Any]:
@@ -154,6 +151,8 @@ def option(name: str, **others: Any) -> Callable[[Any], Any]:
         on = f"{on}/{off}"
     elif spec.choices:
         facts["type"] = Choice(spec.choices)
+    elif spec.metavar == "FILE":
+        facts["type"] = INPUT
     elif spec.kind in ("int", "float"):
         facts["type"] = {"int": int, "float": float}[spec.kind]
     if not spec.is_flag and spec.kind != "tuple":
@@ -177,14 +176,14 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 tokenizer_of_model_option = option("tokenizer", default=None, help="[default: that of MODEL, or words]")
-part_option = click.option(
-    "--part", metavar="NAME", help="Only this part of the vectors (cawv train --parts).  [default: all]"
-)
 restrict_vocab_option = click.option(
     "--restrict-vocab",
     type=click.IntRange(min=1),
     metavar="N",
     help="Look only at the N most frequent words.",
+)
+exact_option = click.option(
+    "--exact", is_flag=True, help="Compare all vectors, even if cawv index has made an index."
 )
 vectors_option = click.option(
     "--vectors",
@@ -215,8 +214,8 @@ def read_variables(command: click.Command, name: str) -> None:
         )
 
 
+# Variables ``CAWV_…`` that set something other than an option.
 OTHER_VARIABLES = ("CAWV_ISA", "CAWV_DEBUG", "CAWV_DATA", "CAWV_TOKENIZER", "CAWV_REMOTE_SECONDS")
-"""Variables ``CAWV_…`` that set something other than an option."""
 
 
 def say_unknown_variables(command: click.Command, name: str, commands: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
 """How commands write: results to standard output, everything else to standard error, with control characters
 made visible.
 Parts of the output may come from a text, a model or a file name that somebody else made. None of their
-control characters reaches the terminal (see `wordvec_ca.files.control_characters`).
+control characters reaches the terminal (see `wordvec_ca.files.display`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from wordvec_ca.errors import Message
 from wordvec_ca.showable import showable
 from wordvec_ca.specs.options import spelled_as_flag
 
+# Purpose of a text -> its style, readable on a dark and on a light background.
 STYLES: dict[str, dict[str, object]] = {
     "heading": {"bold": True},
     "match": {"bold": True, "fg": "red"},
@@ -30,10 +31,9 @@ STYLES: dict[str, dict[str, object]] = {
     "warning": {"bold": True, "fg": "yellow"},
     "aside": {"dim": True},
 }
-"""Purpose of a text -> its style, readable on a dark and on a light background."""
 
+# Suffix of the file that says how a table was made.
 PROVENANCE = ".provenance.json"
-"""Suffix of the file that says how a table was made."""
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -102,7 +102,11 @@ def next_commands(
         program = shlex.quote(os.path.relpath(called))
     asked = {
         "words": [f"nn {name} {word}", f"eval {name}"],
-        "documents": [f"nn {name} --document TAG", f"search {name} TEXTS QUERY", f"eval {name}"],
+        "documents": [
+            f"nn {name} --document TAG",
+            f"search {name} TEXTS QUERY",
+            f"embed {name} TEXTS -o NEW.csv",
+        ],
         "items": [f"recommend {name} --basket ITEM,ITEM", f"nn {name} ITEM"],
     }[kind]
     return "next: " + "\n      ".join(f"{program} {one}" for one in (f"explore {name}", *asked))
@@ -127,12 +131,10 @@ def say(text: object) -> None:
 def write_outputs(
     outputs: Mapping[str | None, Callable[[], str | bytes]], *, overwrite: bool, follow_links: bool = True
 ) -> None:
-    """Write the files of a command, after its result has been shown.
-
-    Each is made, whatever happens to another: a mistake in a drawing must not take with it what took hours.
-    All are written under temporary names first; if there is no room for one of them, none replaces a file, so
-    that files of two runs are not mixed. A name that is None was not asked for.
-    """
+    """Write the files of a command, after its result has been shown."""
+    # Each is made, whatever happens to another: a mistake in a drawing must not take with it what took
+    # hours. All are written under temporary names first; if there is no room for one of them, none replaces
+    # a file, so that files of two runs are not mixed. A name that is None was not asked for.
     from wordvec_ca.files import atomic_file
 
     failed: list[Exception] = []

@@ -1,16 +1,21 @@
-"""Checks the paths that a command is given: an output must not be one of its inputs, nor inside one."""
+"""Checks the paths that a command is given: an output must not be one of its inputs, nor inside one. Of
+several inputs, those that can be read are used, and the others are reported at the end.
+"""
 
 from __future__ import annotations
 
 import functools
 import glob
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+
+from wordvec_ca.cli.output import reason, say
+from wordvec_ca.showable import showable_name
 
 
 class FileName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
@@ -53,12 +58,11 @@ class OutputPath(FileName):
         *,
         inside: Collection[str] = (),
         compresses: bool = False,
+        appends: bool = False,
         stdout: bool = False,
     ) -> None:
-        self.kind = kind
-        self.inside = inside
-        self.compresses = compresses
-        self.stdout = stdout
+        self.kind, self.inside, self.stdout = kind, inside, stdout
+        self.compresses, self.appends = compresses, appends
 
     def check(self, output: str, read: Iterable[str], *, overwrite: bool, hint: str | None = None) -> None:
         """Raise a usage error if the command must not write to the output."""
@@ -75,12 +79,20 @@ class OutputPath(FileName):
                 f"{output!r} would not be compressed: leave .{suffix} out, and compress the file later",
                 param_hint=hint,
             )
-        if self.kind != "any" and place.exists() and not overwrite:
-            raise click.UsageError(
-                f"{output!r} exists: choose another name, or give --overwrite to replace it"
+        if self.kind == "file" and place.is_dir():
+            raise click.BadParameter(f"{output!r} is a directory; name a file", param_hint=hint)
+        if self.kind != "any" and not self.appends and place.exists() and not overwrite:
+            raise click.BadParameter(
+                f"{output!r} exists: choose another name, or give --overwrite to replace it", param_hint=hint
             )
-        if self.kind == "file" and not place.absolute().parent.is_dir():
-            raise click.UsageError(f"cannot write {output!r}: {str(place.parent)!r} is not a directory")
+        if self.kind == "file":
+            folder = place.absolute().parent
+            if not folder.is_dir():
+                raise click.BadParameter(
+                    f"cannot write {output!r}: {str(place.parent)!r} is not a directory", param_hint=hint
+                )
+            if not os.access(place if place.exists() else folder, os.W_OK):
+                raise click.BadParameter(f"cannot write {output!r}: permission denied", param_hint=hint)
 
 
 def check_not_read(
@@ -162,3 +174,63 @@ def check_svg(plot: str | None) -> None:
     """
     if plot is not None and Path(plot).suffix.lower() not in ("", ".svg"):
         raise click.UsageError(f"--plot writes SVG, and {plot!r} does not end in .svg")
+
+
+class Inputs:
+    """Uses inputs one by one, and collects the reasons why some could not be used.
+
+    Attributes
+    ----------
+    not_run : list of str
+        Reasons why inputs were not used; each names its input.
+    """
+
+    def __init__(self) -> None:
+        self.not_run: list[str] = []
+
+    def each(self, names: Iterable[str], use: Callable[[str], Any]) -> list[Any]:
+        """Return what ``use`` returns for each name; an input that it cannot use is left out."""
+        from wordvec_ca.errors import DataError
+
+        results = []
+        for name in names:
+            try:
+                results.append(use(name))
+            except (DataError, OSError) as error:
+                why = reason(error)
+                shown = showable_name(name)
+                self.not_run.append(why if shown in why else f"{shown!r}: {why}")
+        return results
+
+    def check_some(self, results: list[Any]) -> None:
+        """Raise a DataError with all reasons if there are no results."""
+        from wordvec_ca.errors import DataError
+
+        if not results:
+            raise DataError("\n".join(self.not_run))
+
+    def texts(self, names: Iterable[str], **options: Any) -> list[str]:
+        """Return the files given by names, folders and patterns, without those that cannot be read."""
+        # Each file is read to its end, since an error may be anywhere in it. A single file is not checked
+        # here, because the command itself reports its error. The options are those of
+        # `wordvec_ca.text.TextFiles`.
+        from wordvec_ca.files import is_read_once
+        from wordvec_ca.text import TextFiles, find_files
+
+        files = [file for found in self.each(names, lambda name: find_files([name])) for file in found]
+        if len(files) == 1 and not self.not_run:
+            return files
+
+        def read(file: str) -> str:
+            if not is_read_once(file):
+                for _ in TextFiles([file], **options).pieces():
+                    pass
+            return file
+
+        return self.each(files, read)
+
+    def finish(self) -> None:
+        """Report the inputs that were not used; if there are any, end with exit status 1."""
+        if self.not_run:
+            say("\n".join(["Not run:", *(f"* {entry}" for entry in self.not_run)]))
+            raise click.exceptions.Exit(1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from wordvec_ca.cli.evaluation_options import EvaluationCommand, files_of
 from wordvec_ca.cli.options import Choice
 from wordvec_ca.cli.output import say, show, show_styled
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
@@ -33,15 +34,20 @@ The parameters stay as they are, and so does what continues from them. Pages of 
 show the former vectors and are removed; an index of cawv index must be made again.
 
 For any other vectors without n-grams, leave out --vectors: n-grams are fitted to the vectors and added to
-them, in seconds. This improves similarity and analogies, and gives unknown words a vector where the format of
-OUTPUT has n-grams (fastText's .bin). Names of items, whose spelling tells nothing, are refused.
+them, in seconds. This usually improves similarity and analogies, and gives unknown words a vector where the
+format of OUTPUT has n-grams: fastText's .bin, with two million rows of them. That n-grams explain 7% of the
+variance of held-out words means that a vector guessed from the spelling alone has a squared error 7% below
+that of the mean of all words. Names of items, whose spelling tells nothing, are refused. Figures before and
+after are of the sets that come with gensim, or of yours: --similarity FILE, --tagging FILE ...
 """
 
+# Tasks whose sets come with gensim, so that what was gained can be shown anywhere.
 SETS = ("similarity", "analogy")
-"""Tasks whose sets come with gensim, so that what was gained can be shown anywhere."""
 
 
-@click.command(name="publish", short_help="Other vectors of a model, without training.", help=HELP)
+@click.command(
+    "publish", cls=EvaluationCommand, short_help="Other vectors of a model, without training.", help=HELP
+)
 @click.argument("model", type=ExistingPath())
 @click.option("--vectors", "form", type=Choice(VECTOR_FORMS), help="Form of a model directory's vectors.")
 @click.option(
@@ -49,7 +55,9 @@ SETS = ("similarity", "analogy")
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not judge vectors with n-grams, and say nothing.")
-def command(model: str, form: str | None, output: str | None, overwrite: bool, quiet: bool) -> None:
+def command(
+    model: str, form: str | None, output: str | None, overwrite: bool, quiet: bool, **sets: Any
+) -> None:
     """Write the vectors, and print their place."""
     from wordvec_ca.models import publish
     from wordvec_ca.vectors import KeyedVectors
@@ -57,8 +65,10 @@ def command(model: str, form: str | None, output: str | None, overwrite: bool, q
     if form is None:
         if output is None:
             raise click.UsageError("give --vectors FORM for a model directory, or -o FILE to add n-grams")
-        _add_ngrams(model, output, overwrite, quiet)
+        _add_ngrams(model, output, overwrite, quiet, files_of(sets))
         return
+    if any(sets.values()):
+        raise click.UsageError("files of tasks judge fitted n-grams: leave out --vectors, or use cawv eval")
     if not Path(model).is_dir():
         raise click.UsageError(f"{model!r} is no model directory, so it has one form: leave out --vectors")
     publish(model, form, output=output, overwrite=overwrite)
@@ -68,15 +78,24 @@ def command(model: str, form: str | None, output: str | None, overwrite: bool, q
     show(place)
 
 
-def _add_ngrams(source: str, output: str, overwrite: bool, quiet: bool) -> None:
+def _add_ngrams(source: str, output: str, overwrite: bool, quiet: bool, files: dict[str, list[Path]]) -> None:
     """Write vectors with fitted n-grams, then show what was gained."""
     from wordvec_ca.cli.models import load_vectors
+    from wordvec_ca.eval import plan
+    from wordvec_ca.formats import WRITTEN_BUCKETS
 
+    jobs, not_judged = plan(None if any(files.values()) else SETS, files=files)  # before the work
     if Path(output).exists() and not overwrite:
         raise click.BadParameter(f"{output!r} exists; give --overwrite to replace it", param_hint="--output")
     with_ngrams = Path(output).suffix == ".bin"
     before = load_vectors(source)
     after = before.with_fitted_ngrams()
+    if with_ngrams and not quiet:  # before the work: much more than the vectors that were read
+        megabytes = 4 * before.vector_size * (2 * len(before) + WRITTEN_BUCKETS) / 1e6
+        say(
+            f"Writing {megabytes:,.0f} MB: fastText's .bin has {WRITTEN_BUCKETS:,} rows of n-grams. "
+            "Without them, and without vectors of unknown words: give -o a name that ends in .kv"
+        )
     after.save(output, format="fasttext" if with_ngrams else None, overwrite=overwrite)
     explained = after.metadata["fitted_ngrams"]["explained"]
     if not quiet:
@@ -86,26 +105,28 @@ def _add_ngrams(source: str, output: str, overwrite: bool, quiet: bool) -> None:
         )
     show(output)
     if not quiet:
-        _show_gain(before, after)
+        _show_gain(before, after, jobs, not_judged)
 
 
-def _show_gain(before: Any, after: Any) -> None:
-    """Print the figures of similarity and analogies before and after, on sets that come with gensim."""
+def _show_gain(before: Any, after: Any, jobs: list[Any], not_judged: list[Any]) -> None:
+    """Print the figures of each set before and after."""
     from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.errors import DataError
-    from wordvec_ca.eval import plan, run
+    from wordvec_ca.eval import run
     from wordvec_ca.vectors import KeyedVectors
 
-    jobs, _ = plan(list(SETS), folder=None, files={})
     # without n-grams: pairs with unknown words, which only the new vectors have, would be judged in one alone
     after = KeyedVectors(after.index_to_key, after.vectors, after.counts)
     rows = []
     try:
-        judged = [run(vectors, jobs, name="", skipped=lambda _: None) for vectors in (before, after)]
+        # both know the same words, so what one skips the other does, too
+        judged = (run(before, jobs, skipped=not_judged.append), run(after, jobs, skipped=lambda _: None))
         for old, new in zip(*judged, strict=False):
             rows.append([old.task, old.dataset, f"{old.value:.3f}", f"{new.value:.3f}", f"{old.n:,}"])
     except DataError as error:  # the vectors are written: a set in another language takes nothing away
         say(f"Not judged: {error}")
+    for one in not_judged:
+        say(f"Not judged: {one}")
     if rows:
         heads = [("task", False), ("dataset", False), ("before", True), ("after", True), ("n", True)]
         show_styled(table([Column(head, right=right) for head, right in heads], rows))

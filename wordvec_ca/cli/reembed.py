@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from wordvec_ca.cli.inputs import Inputs
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, option, threads_option, tokenizer_of_model_option, vectors_option
 from wordvec_ca.cli.output import say
-from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath
+from wordvec_ca.cli.paths import INPUT, OUTPUT, OUTPUT_FILE, ExistingPath, Inputs
 
 
 @click.command(name="reembed", short_help="Re-embed word vectors for a collection of sentences.")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from wordvec_ca.cli.models import load_vectors
-from wordvec_ca.cli.options import Choice, json_option, option, vectors_option
+from wordvec_ca.cli.options import Choice, exact_option, json_option, option, vectors_option
 from wordvec_ca.cli.output import (
     is_terminal,
     reason,
@@ -36,8 +36,8 @@ from wordvec_ca.cli.sentence_options import (
 from wordvec_ca.cli.terminal import status, wrapped
 
 PROMPT = "search> "
+# Largest number of lines of a sentence that are shown on a terminal.
 LINES = 3
-"""Largest number of lines of a sentence that are shown on a terminal."""
 
 
 @click.command(name="search", cls=SentenceCommand, short_help="Sentences of a text nearest to a query.")
@@ -54,7 +54,7 @@ LINES = 3
     help="Type of the index; float16 takes half the space.",
 )
 @click.option("--rebuild", is_flag=True, help="Index again even if nothing has changed.")
-@click.option("--approximate", is_flag=True, help="Use the index that cawv index CORPUS.cawv-index has made.")
+@exact_option
 @json_option("A JSON object a query")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the result.")
 @option("field")
@@ -70,7 +70,7 @@ def command(
     index: str | None,
     dtype: Any,
     rebuild: bool,
-    approximate: bool,
+    exact: bool,
     as_json: bool,
     quiet: bool,
     field: str | tuple[str, ...] | None,
@@ -90,7 +90,7 @@ def command(
     On a terminal each sentence has its rank, and words of the query are marked. Elsewhere a line is the
     cosine, the line number or tag, and the sentence, with tabs between them.
     """
-    from wordvec_ca.cli.neighbour_index import offer, opened
+    from wordvec_ca.cli.models import faster_index
     from wordvec_ca.errors import DataError
     from wordvec_ca.files import check_readable_again, terminal_text
     from wordvec_ca.sentences import SearchIndex, TextLines, read_index_record
@@ -128,9 +128,7 @@ def command(
         if not quiet:
             say(f"{vectorizer.coverage_}")
             say(f"indexed in {time.perf_counter() - began:.1f} s: {place}")
-    indexer = opened(place, found.vectors) if approximate else None
-    if indexer is None:
-        offer(place, len(found))
+    indexer = None if exact else faster_index(place, found.vectors, quiet=quiet)
     failed = False
     for given in query or _typed():
         began = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ import click
 from wordvec_ca.cli.options import Choice, FirstPage, tokenizer_of_model_option
 from wordvec_ca.cli.output import say
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.errors import Option
+from wordvec_ca.specs.options import spelled_as_flag
 
 OPTIONS = [
     click.option(
@@ -68,11 +71,11 @@ TAG_FIELD = click.option(
 )
 
 
+# Options that only ca-sem and ca-sem-sif have; without --method, any of them selects ca-sem-sif.
 OF_CA_SEM = {"readout", "frequency", "scale", "max_iter"}
-"""Options that only ca-sem and ca-sem-sif have; without --method, any of them selects ca-sem-sif."""
 
+# Options for sentence vectors that are made of word vectors; any of them excludes inference.
 OF_WORDS = OF_CA_SEM | {"a", "attention", "counts", "n_components", "phrases"}
-"""Options for sentence vectors that are made of word vectors; any of them excludes inference."""
 
 
 class SentenceCommand(FirstPage):
@@ -163,14 +166,24 @@ def text_fields(
     vectors: Any, files: list[str], field: Any, tag_field: str | None, quiet: bool
 ) -> tuple[Any, str | None]:
     """Return the field of the text and of the tag: those given, or those of the model's training."""
-    from wordvec_ca.documents import fields_of_training
+    from wordvec_ca.corpus import fields_of_training
 
     if field is not None:
         return field, tag_field
     if tag_field is not None:
         raise click.UsageError("--tag-field needs --field, the field of the text")
-    found = fields_of_training(vectors.metadata, files)
-    if found[0] is not None and not quiet:
-        tagged = f" --tag-field {found[1]}" if found[1] else ""
-        say(f"read as MODEL's text was: --field {found[0]}{tagged}")
-    return found
+    found = fields_of_training(vectors.metadata.get("config") or {}, files)
+    if not quiet:
+        tell_fields(found)
+    return found.get("field"), found.get("tag_field")
+
+
+def tell_fields(found: dict[str, Any]) -> None:
+    """Say with which fields records are read, if they are those of a model's training."""
+    flags = [
+        f"{spelled_as_flag(Option(name))} {shlex.quote(one)}"
+        for name, value in found.items()
+        for one in ([value] if isinstance(value, str) else value)
+    ]
+    if flags:
+        say(f"read as MODEL's text was: {' '.join(flags)}")

@@ -15,20 +15,17 @@ import click
 
 from wordvec_ca.cli.output import is_terminal, styled, terminal_width
 
+# Largest width of a cell if the output is not a terminal; longer cells are shortened.
 LONGEST = 80
-"""Largest width of a cell if the output is not a terminal; longer cells are shortened."""
 
 
 def width(text: str) -> int:
     """Return how many terminal columns a text takes (two for wide East Asian characters, none for marks)."""
     if text.isascii():
         return len(text)
-    import unicodedata  # a separate library, which cannot be loaded if there is not enough memory
+    from rich.cells import cell_len  # a library, which cannot be loaded if there is not enough memory
 
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
+    return cell_len(text)
 
 
 def cell(text: str, widest: int = LONGEST) -> str:
@@ -38,24 +35,19 @@ def cell(text: str, widest: int = LONGEST) -> str:
     shown = terminal_text(text[: 4 * widest])  # allows a character with three combining marks for each column
     if len(text) <= 4 * widest and width(shown) <= widest:
         return shown
-    return shown[: _that_fit(shown, widest - 1)] + "…"
+    return _first_part(shown, widest - 1) + "…"
 
 
-def _that_fit(text: str, columns: int) -> int:
-    """Return how many characters of a text fit into a number of columns."""
-    taken = 0
-    for number, character in enumerate(text):
-        taken += width(character)
-        if taken > columns:
-            return number
-    return len(text)
+def _first_part(text: str, columns: int) -> str:
+    """Return as much of a text as fits into a number of columns, at least a character."""
+    from rich.cells import chop_cells
+
+    return chop_cells(text, columns)[0] or text[:1]
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """Break a text into lines of limited width, between words where possible.
-
-    A word that is longer than a line is broken after a slash, hyphen, underscore or dot, if it has one.
-    """
+    """Break a text into lines of limited width, between words where possible."""
+    # A word that is longer than a line is broken after a slash, hyphen, underscore or dot, if it has one.
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
@@ -65,7 +57,7 @@ def wrapped(text: str, columns: int) -> list[str]:
         if lines[-1]:
             lines.append("")
         while width(word) > columns:
-            end = max(1, _that_fit(word, columns))
+            end = len(_first_part(word, columns))
             end = max((word.rfind(mark, 0, end) + 1 for mark in "/-_."), default=0) or end
             lines[-1:] = [word[:end], ""]
             word = word[end:]
@@ -74,26 +66,17 @@ def wrapped(text: str, columns: int) -> list[str]:
 
 
 class Column(NamedTuple):
-    """A column of a table.
-
-    Attributes
-    ----------
-    head : str
-    width : int
-        Width of its cells, at least that of the head.
-    right : bool
-        Whether cells are aligned on the right, as numbers are.
-    spare : int
-        Order in which columns are left out on a narrow terminal: the highest number first; columns with 0 are
-        always shown.
-    style : str
-        Style of its cells; see `STYLES`.
-    """
+    """A column of a table."""
 
     head: str
+    # Width of its cells, at least that of the head.
     width: int = 0
+    # Whether cells are aligned on the right, as numbers are.
     right: bool = False
+    # Order in which columns are left out on a narrow terminal: the highest number first; columns with 0 are
+    # always shown.
     spare: int = 0
+    # Style of its cells; see `STYLES`.
     style: str = ""
 
 
@@ -178,12 +161,10 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
 
 @contextmanager
 def status(quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Yield a function that reports the current work.
-
-    On a terminal each text replaces the previous one, and the last one is erased; an empty text clears the
-    line for a result. Elsewhere each text is a line on standard error, except in the cell of a notebook that
-    would keep all texts: there nothing is written.
-    """
+    """Yield a function that reports the current work."""
+    # On a terminal each text replaces the previous one, and the last one is erased; an empty text clears
+    # the line for a result. Elsewhere each text is a line on standard error, except in the cell of a
+    # notebook that would keep all texts: there nothing is written.
     stream = sys.stderr
     on_terminal = is_terminal(stream) and os.environ.get("TERM") != "dumb"
     if "JPY_PARENT_PID" in os.environ:

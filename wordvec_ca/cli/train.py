@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,9 +16,11 @@ import cloup
 from wordvec_ca.cli.options import FirstPage, option, options_from, typed_options
 from wordvec_ca.cli.output import next_commands, say, show, show_styled
 from wordvec_ca.cli.paths import INPUT, check_not_read
+from wordvec_ca.cli.sentence_options import tell_fields
 from wordvec_ca.cli.settings import config_option, given_settings, preset_option
 from wordvec_ca.errors import Option
 from wordvec_ca.showable import showable_name
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.options import GROUPS, OPTIONS, RunOptions, check_together, spelled_as_flag
 from wordvec_ca.specs.quantities import counted
 
@@ -64,7 +65,7 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
     """  # noqa: D301 - click needs the backspace
     from wordvec_ca.cluster import check_cluster_address
     from wordvec_ca.models import ResolvedConfig, TrainConfig
-    from wordvec_ca.runs import continued_config
+    from wordvec_ca.runs import continued_config, remembered_fields
     from wordvec_ca.training import parse_interval
 
     run = RunOptions(**{name: options.pop(name) for name in RunOptions.__dataclass_fields__})
@@ -79,12 +80,17 @@ def command(corpus: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("Missing argument 'CORPUS...'.")
     if run.cluster:
         check_cluster_address(run.cluster)
+    changes = {name: options[name] for name in _given() & set(options)}
+    fields: dict[str, Any] = {}
+    if run.continue_from and "field" not in changes:
+        fields = remembered_fields(run.continue_from, list(corpus))
+        if not run.quiet:
+            tell_fields(fields)
     given = {name for name in _given() if options.get(name, getattr(run, name, None)) is not False}
+    given |= fields.keys()
     check_together(given, asked=typed_options())
     if run.continue_from:
-        config = continued_config(
-            run.continue_from, {name: options[name] for name in _given() & set(options)}
-        )
+        config = continued_config(run.continue_from, fields | changes)
     else:
         config = ResolvedConfig.of(TrainConfig(**options), on_cluster=bool(run.cluster))
     if run.valid == "-" and "-" in corpus:
@@ -134,7 +140,6 @@ def _train(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> 
     recorded = context.get_parameter_source("continue_from") is click.core.ParameterSource.DEFAULT_MAP
     if recorded and run.continue_from and isinstance(base := context.meta.get(BASE_SETTING), int):
         check_base(run.continue_from, base)
-    _check_vocab_file(corpus, run)
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, run)
         # an option of a run is the field of that name in the request
@@ -159,13 +164,7 @@ def _command_line() -> str:
 
 
 def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunOptions) -> None:
-    from wordvec_ca.cluster import (
-        ClusterOptions,
-        cluster_request,
-        describe_cluster_plan,
-        plan_on_cluster,
-        run_on_cluster,
-    )
+    from wordvec_ca.cluster import ClusterOptions, describe_cluster_plan, plan_on_cluster, train_on_cluster
 
     assert run.cluster is not None
     options = ClusterOptions(
@@ -186,25 +185,22 @@ def _train_on_cluster(corpus: tuple[str, ...], config: ResolvedConfig, run: RunO
         show(describe_cluster_plan(plan))
         return
     output = run.output or default_output(corpus, config.model)
-    _check_vocab_file(corpus, run)
     with contextlib.ExitStack() as stack:
         callbacks, _ = _displays(stack, run)
-        request = cluster_request(
+        model = train_on_cluster(
             list(corpus),
             config,
             options,
             output=output,
             overwrite=run.overwrite,
-            valid=run.valid,
-            cache_dir=run.cache_dir,
-            checkpoint_every=run.checkpoint_every,
-        )
-        settings = given_settings(corpus, config, _given())
-        model = run_on_cluster(
-            dataclasses.replace(request, command=_command_line(), settings=settings),
-            _given_vocab(run),
             callbacks=callbacks,
             notice=(lambda text: None) if run.quiet else say,
+            valid=run.valid,
+            vocab=_given_vocab(run),
+            cache_dir=run.cache_dir,
+            checkpoint_every=run.checkpoint_every,
+            command=_command_line(),
+            settings=given_settings(corpus, config, _given()),
         )
     _tell(model, output, run)
 
@@ -215,13 +211,18 @@ def _resume_on_cluster(run: RunOptions) -> None:
     assert run.resume is not None
     typed = typed_options()
     for name in sorted(typed):
+        if name == "nodes":
+            raise click.UsageError(
+                "--nodes does not go with --resume: a run keeps its number of replicas, and trains them on "
+                "however many nodes there are now; leave it out"
+            )
         if name not in OPTIONS or OPTIONS[name].resume != "change":
             raise click.UsageError(
                 f"{'CORPUS' if name == 'corpus' else _flag(name)} does not go with --resume of a run on a "
                 "cluster, which goes on as it began: leave it out"
             )
     if run.save_vocab:
-        _check_vocab_file(files_of_cluster_run(run.resume), run)
+        check_not_read(run.save_vocab, *files_of_cluster_run(run.resume), hint="--save-vocab")
     with contextlib.ExitStack() as stack:
         callbacks, _ = _displays(stack, run)
         model = resume_on_cluster(
@@ -258,7 +259,7 @@ def _resume(corpus: tuple[str, ...], run: RunOptions, options: dict[str, Any]) -
     if run.output is not None and "output" in typed and run_folder(run.output) != run_folder(output):
         raise click.UsageError(f"--output is {run.output!r}, but --resume continues {output!r}: leave it out")
     if run.save_vocab:
-        _check_vocab_file([*files_of_run(run.resume), *corpus], run)
+        check_not_read(run.save_vocab, *files_of_run(run.resume), hint="--save-vocab")
     with contextlib.ExitStack() as stack:
         callbacks, encoding_progress = _displays(stack, run)
         model = resume(
@@ -312,8 +313,9 @@ def _tell(model: Any, output: str, run: RunOptions) -> None:
         model.vocab.save(run.save_vocab)
     if model.record["interrupted"]:
         raise click.exceptions.Exit(130)
-    if model.config.test_last is not None and not run.quiet and (settings := model.record["settings"]):
-        _judge_by_held_out_sessions(model, settings["corpus"])
+    # a log from standard input cannot be read once more
+    if model.config.test_last is not None and (corpus := (model.record["settings"] or {}).get("corpus")):
+        _judge_by_held_out_sessions(model, corpus, output, run.quiet)
     if not run.quiet:
         say(next_commands(output, kind=_kind(model)))
 
@@ -325,20 +327,29 @@ def _kind(model: Any) -> Literal["words", "documents", "items"]:
     return "words" if model.config.order_by is None else "items"
 
 
-def _judge_by_held_out_sessions(model: Any, corpus: list[str]) -> None:
-    """Print how well the vectors, and counting, propose the next item in the sessions held out."""
+def _judge_by_held_out_sessions(model: Any, corpus: list[str], output: str, quiet: bool) -> None:
+    """Store and print how well the vectors, and counting, propose the next item in the sessions held out."""
     from wordvec_ca.cli.terminal import Column, table
     from wordvec_ca.corpus import sessions_of
     from wordvec_ca.eval import Sequences, next_item, report_rows
+    from wordvec_ca.files import save_json, write_checksums
 
-    sessions = sessions_of(corpus, model.config.text_options())
+    # sorted already, unless the encoded text was used again: to sort a log takes as long as to train
+    sessions = model.sorted_log or sessions_of(corpus, model.config.text_options())
     name = f"last {model.config.test_last}"
     data = Sequences(name, list(sessions.held_out()), lambda: iter(sessions))
     report = next_item.evaluate(model.vectors, data)
+    # a file of its own: were it a part of config.json, a crash between this and the checksums would make the
+    # model one that was changed
+    save_json(Path(output) / ModelFile.HELD_OUT, report.to_dict())
+    write_checksums(Path(output), [ModelFile.HELD_OUT])
+    if quiet:
+        return
     heads = [("figure", False), ("value", True), ("95 % interval", True), ("n", True)]
     columns = [Column(head, right=right) for head, right in heads]
     rows = [[row[2], *row[3:6]] for row in report_rows([report])]
     show_styled(f"Next items in the sessions held out ({name}):\n{table(columns, rows)}")
+    show(next_item.judged(report))
     if told := next_item.verdict(report):
         show(told)
 
@@ -349,7 +360,6 @@ def _displays(stack: contextlib.ExitStack, run: RunOptions) -> tuple[list[Any], 
 
     callbacks: list[Any] = []
     if run.log_json:
-        _check_file("--log-json", run.log_json, overwrite=True)
         _check_log(run.log_json)
         callbacks.append(stack.enter_context(JsonLog(Path(run.log_json))))
     style = "none" if run.quiet else run.progress
@@ -357,28 +367,6 @@ def _displays(stack: contextlib.ExitStack, run: RunOptions) -> tuple[list[Any], 
         style = "bar" if sys.stderr.isatty() else "lines"
     displays, reading = stack.enter_context(progress_display(style))
     return [*callbacks, *displays], reading
-
-
-def _check_file(option: str, name: str, *, overwrite: bool) -> None:
-    """Raise a usage error, before training, if a file could not be written after it."""
-    path = Path(name)
-    if path.is_dir():
-        raise click.BadParameter(f"{name!r} is a directory; give the name of a file", param_hint=option)
-    if not path.absolute().parent.is_dir():
-        raise click.BadParameter(f"{name!r}: {str(path.parent)!r} is not a directory", param_hint=option)
-    if path.exists() and not overwrite:
-        raise click.BadParameter(f"{name!r} exists; give --overwrite to replace it", param_hint=option)
-    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        raise click.BadParameter(f"{name!r} cannot be written: permission denied", param_hint=option)
-
-
-def _check_vocab_file(read: Iterable[str], run: RunOptions) -> None:
-    """Raise a usage error if --save-vocab names a file that cannot be written, or an input."""
-    if run.save_vocab:
-        _check_file("--save-vocab", run.save_vocab, overwrite=run.overwrite)
-        phrases = click.get_current_context().params["phrases"]
-        others = filter(None, (run.valid, phrases, run.continue_from, run.init_vectors))
-        check_not_read(run.save_vocab, *read, *others, hint="--save-vocab")
 
 
 def _check_log(name: str) -> None:
@@ -410,15 +398,21 @@ def _print_plan(corpus: tuple[str, ...], config: Any, run: RunOptions) -> None:
 
 def _summary(model: Any, output: str, read_vocab: str | None) -> str:
     corpus, timings = model.record["corpus"], model.record["timings"]
+    kind = "items" if _kind(model) == "items" else "words"  # words of documents are words too
     lines = [
         f"{corpus['raw_tokens']:,} tokens read in {timings['encoding_seconds']:.1f} s; "
-        f"{len(model.vocab):,} words; trained in {timings['training_seconds']:.1f} s"
+        f"{len(model.vocab):,} {kind}; trained in {timings['training_seconds']:.1f} s"
     ]
     for change in model.record["changes"]:
         if "words_kept" in change:
             origin = change.get("continued_from") or change["init_vectors"]
             lines.append(
-                f"{change['words_kept']:,} words began as in {origin}, {change['words_new']:,} are new"
+                f"{change['words_kept']:,} {kind} began as in {origin}, {change['words_new']:,} are new"
+            )
+        if change.get("words_rare"):
+            lines.append(
+                f"{counted(change['words_rare'], f'new {kind}')} still too rare: less than "
+                f"{model.config.min_count} times in this text and the earlier ones; their counts are kept"
             )
         if "nodes_kept" in change:
             lines.append(

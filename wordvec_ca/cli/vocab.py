@@ -44,7 +44,7 @@ def command(
 
 
 def _summary(n_words: int, stats: CorpusStats, output: str) -> None:
-    speed = stats.text_bytes / 1e6 / max(stats.seconds_reading, 1e-9)
+    speed = stats.text_bytes / 1e6 / max(stats.seconds_reading, 1e-9)  # a clock may not tick for a short text
     say(f"{stats.raw_tokens:,} tokens of {stats.raw_types:,} types, {stats.lines:,} lines; {speed:,.0f} MB/s")
     share = stats.kept_tokens / max(stats.raw_tokens, 1)
     say(f"{output}: {n_words:,} words that cover {share:.1%} of the tokens")

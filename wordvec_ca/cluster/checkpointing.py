@@ -7,7 +7,6 @@ end; it can then be resumed from the last one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from wordvec_ca.cluster import tasks
@@ -38,10 +37,10 @@ class Checkpointing:
         lock: Lock,
         interval: Interval | None,
         patience: float,
-        on_written: Callable[[], None],
     ) -> None:
         self._engine, self._rounds, self._lock = engine, rounds, lock
-        self._storage, self._patience, self._on_written = Storage(storage.place), patience, on_written
+        # without patience of its own: what fails is tried again later, with the version of then
+        self._storage, self._patience = Storage(storage.place), patience
         self._due, self._interval = Checkpoints(self._storage, interval), interval
         self._due.begin(rounds.position)
         self._writing: tuple[Any, float] | None = None
@@ -62,20 +61,11 @@ class Checkpointing:
             self._begin()
 
     def _begin(self) -> None:
-        nodes = [node for node in self._rounds.nodes() if node.key in self._rounds.copies]
-        if not nodes:
-            return
-        ref = self._engine.call(
-            tasks.keep,
-            self._rounds.common,
-            self._rounds.text,
-            self._storage,
-            self._lock.token,
-            self._rounds.state.as_record(),
-            *self._rounds.copies[nodes[0].key],
-            node=nodes[0],
-            cpus=0,  # beside the training: writing needs little of a processor
-        )
+        rounds = self._rounds
+        node = rounds.nodes()[0]
+        given = rounds.common, rounds.text, self._storage, self._lock.token, rounds.state.as_record()
+        # beside the training: writing needs little of a processor
+        (ref,) = self._engine.call(tasks.keep, *given, *rounds.copy_for(node), node=node, cpus=0)
         self._writing = ref, time.monotonic()
         self._due.begin(self._rounds.position)
 
@@ -104,7 +94,6 @@ class Checkpointing:
             if self._away_since is not None:
                 self._engine.notice(f"a checkpoint is written again, after {duration(self.away)}")
             self._away_since, self._pause = None, FIRST_PAUSE
-            self._on_written()
 
     def _failed(self, error: DataError) -> None:
         self._away_since = self._away_since or time.monotonic()

@@ -7,15 +7,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Any
 
 from wordvec_ca.cluster import tasks
 from wordvec_ca.cluster.connection import connected
-from wordvec_ca.cluster.engine import Engine, Requirements
-from wordvec_ca.cluster.options import ClusterOptions
+from wordvec_ca.cluster.engine import Engine, Node
 from wordvec_ca.cluster.preparation import count_words
-from wordvec_ca.cluster.request import parse_patience
+from wordvec_ca.cluster.request import ClusterOptions, parse_patience
 from wordvec_ca.cluster.rounds import plan_of_replicas, slices_of
 from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.cluster.tasks import Common
@@ -33,12 +32,14 @@ WORTH = 0.5
 SHORT = 3600.0
 """Seconds on one node below which a cluster is not advised."""
 
-OVERHEAD = 300_000_000
-"""Bytes that the interpreter, Ray's worker, the libraries and the pool of negatives take."""
+OVERHEAD = 500_000_000
+"""Bytes that Ray's processes, the libraries and the pool of negatives take, as measured (docs/evidence,
+cluster-rounds)."""
 
-COPIES = 2.5
-"""Copies of the parameters in memory, at most: those that a task trains, the version in Ray's object store,
-and in 8 bits a number what is sent, received and merged; then a part of the next version."""
+COPIES, WORD_BYTES = 3.1, 200
+"""Copies of the parameters in memory, and bytes for each word, as measured. The copies are those that a task
+trains, the version in Ray's object store, in 8 bits a number what is sent, received and merged, and parts of
+the next version."""
 
 SENT = 64 << 20
 """Bytes that nodes send each other to measure the network."""
@@ -46,29 +47,21 @@ SENT = 64 << 20
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run costs on a given number of nodes.
-
-    Attributes
-    ----------
-    nodes : int
-    starting, reading, training, merging : float
-        Seconds: the text is read twice, to count its words and to encode it.
-    sent : int
-        Bytes that each node sends in the run; it receives as many.
-    memory, disk : int
-        Bytes on each node.
-    efficiency : float
-        The time of one node, divided by that of these nodes together.
-    """
+    """What a run costs on a given number of nodes."""
 
     nodes: int
+    # starting, reading, training, merging: Seconds: the text is read twice, to count its words and to encode
+    # it.
     starting: float
     reading: float
     training: float
     merging: float
+    # Bytes that each node sends in the run; it receives as many.
     sent: int
+    # memory, disk: Bytes on each node.
     memory: int
     disk: int
+    # The time of one node, divided by that of these nodes together.
     efficiency: float
 
     @property
@@ -78,43 +71,33 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class ClusterPlan:
-    """What a run will need, and on how many nodes it is best done.
+class Speed:
+    """What was measured on the nodes, with the words of the run."""
 
-    Attributes
-    ----------
-    config : ResolvedConfig
-    stats : CorpusStats
-        The text, counted exactly.
-    n_words : int
-    words_per_second : float
-        Words per second of one node, measured there with these words.
-    reading_words_per_second : float
-        Words per second of one node while it reads the text.
-    network : float or None
-        Bytes per second from one node to another in a merge, measured; None with one node.
-    merge_seconds : float
-        Seconds of a node's own work in a merge, measured.
-    starting_seconds : float
-        Seconds until the nodes were ready, measured.
-    threads : int
-        Threads of each node.
-    costs : list of Cost
-    advised : int
-        Number of nodes that is advised.
-    why : str
-    """
+    # training, reading: Words per second of one node while it trains, and while it reads the text.
+    training: float
+    reading: float
+    # Bytes per second from one node to another in a merge; None with one node.
+    network: float | None
+    # Seconds of a node's own work in a merge.
+    merging: float
+    # Seconds until the nodes were ready.
+    starting: float = 0.0
+    # Threads of each node.
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """What a run will need, and on how many nodes it is best done."""
 
     config: ResolvedConfig
+    # The text, counted exactly.
     stats: CorpusStats
     n_words: int
-    words_per_second: float
-    reading_words_per_second: float
-    network: float | None
-    merge_seconds: float
-    starting_seconds: float
-    threads: int
+    speed: Speed
     costs: list[Cost]
+    # Number of nodes that is advised.
     advised: int
     why: str
 
@@ -132,51 +115,32 @@ def sent_in_merge(config: ResolvedConfig, n_words: int, nodes: int) -> float:
 
 
 def costs(
-    config: ResolvedConfig,
-    *,
-    n_words: int,
-    raw_words: int,
-    words: int,
-    lines: int,
-    words_per_second: float,
-    reading_words_per_second: float,
-    network: float | None,
-    merge_seconds: float,
-    numbers: Sequence[int],
-    starting_seconds: float = 0.0,
-    threads: int = 1,
+    config: ResolvedConfig, speed: Speed, stats: CorpusStats, n_words: int, numbers: Sequence[int]
 ) -> list[Cost]:
-    """Work out what a run costs on this number of nodes.
+    """Work out what a run costs on these numbers of nodes.
 
     A merge moves `sent_in_merge` out of each node and as much into it. That does not depend on the length of
     the text, so long runs scale better than short ones.
     """
     parameters = memory_bytes(config, n_words, threads=1)
+    tokens = stats.kept_tokens + stats.lines
     found: list[Cost] = []
     for n in numbers:
-        plan = plan_of_replicas(config, n_words, words + lines, n, threads)
-        merges = plan.merges_per_epoch * config.epochs
+        merges = plan_of_replicas(config, n_words, tokens, n, speed.threads).merges_per_epoch * config.epochs
         sent = int(merges * sent_in_merge(config, n_words, n))
-        moving = sent / network if network and n > 1 else 0.0
-        reading = 2 * raw_words / (n * reading_words_per_second)
-        training = words * config.epochs / (n * words_per_second)
-        merging = moving + merges * merge_seconds * (n > 1)
-        seconds = starting_seconds + reading + training + merging
-        first = found[0] if found else None
-        efficiency = 1.0 if first is None else first.seconds * first.nodes / (n * seconds)
-        found.append(
-            Cost(
-                nodes=n,
-                starting=starting_seconds,
-                reading=reading,
-                training=training,
-                merging=merging,
-                sent=sent,
-                memory=int((COPIES if n > 1 else 2.0) * parameters) + OVERHEAD,
-                disk=8 * (words + lines) // n,
-                efficiency=efficiency,
-            )
+        cost = Cost(
+            nodes=n,
+            starting=speed.starting,
+            reading=2 * stats.raw_tokens / (n * speed.reading),
+            training=stats.kept_tokens * config.epochs / (n * speed.training),
+            merging=(sent / speed.network if speed.network else 0.0) + merges * speed.merging,
+            sent=sent,
+            memory=int((COPIES if n > 1 else 2.0) * parameters) + WORD_BYTES * n_words + OVERHEAD,
+            disk=8 * tokens // n,
+            efficiency=1.0,
         )
+        first = found[0] if found else cost
+        found.append(replace(cost, efficiency=first.seconds * first.nodes / (n * cost.seconds)))
     return found
 
 
@@ -217,108 +181,69 @@ def plan_on_cluster(
     given = [corpus] if isinstance(corpus, str | os.PathLike) else list(corpus)
     files = [absolute_name(name) for name in find_files(given)]
     directory, started = None if cache_dir is None else os.fspath(cache_dir), time.monotonic()
-    with ExitStack() as stack:
-        ray = stack.enter_context(connected(options.cluster, nodes, config.workers))
-        engine = Engine(ray, config, Requirements.of(files, None, directory), notice, options.patience)
-        found_nodes = engine.assemble(nodes)[:nodes]
-        at_work = len(found_nodes)
-        threads = config.workers or min(node.cpus for node in found_nodes)
+    patience = parse_patience(options.storage_patience)
+    with connected(options.cluster, nodes, config.workers) as ray:
+        engine = Engine(ray, config, (files, None, directory), notice, options.patience)
+        there = engine.assemble(nodes)[:nodes]
+        threads = config.workers or min(node.cpus for node in there)
         engine.config = one = replace(config, workers=threads)
-        common = Common(
-            f"plan-{secrets.token_hex(4)}",
-            one,
-            Words(0, 0, 0),
-            1,
-            directory,
-            parse_patience(options.storage_patience),
-        )
+        common = Common(f"plan-{secrets.token_hex(4)}", one, Words(0, 0, 0), 1, directory, patience)
         began = time.monotonic()
-        starting = began - started
-        counted, stats = count_words(engine, common, shards_of(files, at_work, config.seed), lambda: None)
-        reading = stats.raw_tokens / max(1e-3, time.monotonic() - began) / at_work
-        words = counted.words.read(engine.get(counted.text))
+        counted, text, stats = count_words(engine, common, shards_of(files, len(there), config.seed))
+        reading = stats.raw_tokens / max(1e-3, time.monotonic() - began) / len(there)
+        words = counted.read(engine.get(text))
         kept = words.total_count
         if vocab is not None:
             kept = sum(n for w, n in zip(words.words, words.counts.tolist(), strict=True) if w in vocab)
-            words = vocab
-        common = replace(common, words=Words.of(words), slices=slices_of(one, len(words), at_work))
-        text, n_tokens = engine.put(text_of(words)), kept + stats.lines
-        measured = engine.results(
-            [engine.call(tasks.measure, common, text, n_tokens, node=node, retries=2) for node in found_nodes]
-        )
-        speed, merge_seconds = min(each[0] for each in measured), max(each[1] for each in measured)
-        network = _network(engine)
-    numbers = sorted({1, nodes, *(2**i for i in range(12) if 2**i <= nodes)})
-    found = costs(
-        config,
-        n_words=len(words),
-        raw_words=stats.raw_tokens,
-        words=kept,
-        lines=stats.lines,
-        words_per_second=speed,
-        reading_words_per_second=reading,
-        network=network,
-        merge_seconds=merge_seconds,
-        numbers=numbers,
-        starting_seconds=starting,
+            words, text = vocab, engine.put(text_of(vocab))
+        stats = replace(stats, raw_types=words.raw_types, kept_tokens=kept)
+        common = replace(common, words=Words.of(words), slices=slices_of(one, len(words), len(there)))
+
+        def on_all(function: Callable[..., Any], *args: Any) -> list[Any]:
+            """Return what a task finds on each node; the last argument may have a value for each."""
+
+            def start(i: int, _: Sequence[Node]) -> tuple[Node, list[Any]]:
+                own = [arg[i] if isinstance(arg, list) else arg for arg in args]
+                return there[i], engine.call(function, *own, node=there[i], retries=2)
+
+            done = engine.run(range(len(there)), start)
+            return [done[i] for i in range(len(there))]
+
+        measured = [found for *_, found in on_all(tasks.measure, common, text, kept + stats.lines)]
+        network = math.inf
+        for _ in range(3 if len(there) > 1 else 0):  # the fastest of three
+            data = [refs[0] for _, refs, _ in on_all(tasks.payload, SENT)]
+            began_sending = time.monotonic()
+            on_all(tasks.fetched, data[-1:] + data[:-1])
+            network = min(network, time.monotonic() - began_sending)
+    speed = Speed(
+        training=min(words_per_second for words_per_second, _ in measured),
+        reading=reading,
+        network=None if math.isinf(network) else SENT / network,
+        merging=max(seconds for _, seconds in measured),
+        starting=began - started,
         threads=threads,
+    )
+    found = costs(
+        config, speed, stats, len(words), sorted({nodes, *(2**i for i in range(12) if 2**i <= nodes)})
     )
     advised, why = advice([cost for cost in found if cost.nodes <= most_replicas(config)])
-    return ClusterPlan(
-        config=config,
-        stats=replace(stats, raw_types=words.raw_types, kept_tokens=kept),
-        n_words=len(words),
-        words_per_second=speed,
-        reading_words_per_second=reading,
-        network=network,
-        merge_seconds=merge_seconds,
-        starting_seconds=starting,
-        threads=threads,
-        costs=found,
-        advised=advised,
-        why=why,
-    )
-
-
-def _network(engine: Engine) -> float | None:
-    """Return the bytes per second out of each node and into it, the fastest of three; None for one node."""
-    nodes = engine.some()
-    if len(nodes) < 2:
-        return None
-    fastest = math.inf
-    for _ in range(3):
-        data = [engine.call(tasks.payload, SENT, node=node, retries=2) for node in nodes]
-        engine.wait(data, 60.0)
-        began = time.monotonic()
-        engine.results(
-            [engine.call(tasks.fetched, data[i - 1], node=node, retries=2) for i, node in enumerate(nodes)]
-        )
-        fastest = min(fastest, time.monotonic() - began)
-    return SENT / fastest
+    return ClusterPlan(config, stats, len(words), speed, found, advised, why)
 
 
 def describe_cluster_plan(plan: ClusterPlan) -> str:
     """Return the plan as text for people."""
-    config, stats = plan.config, plan.stats
-    network = "-" if plan.network is None else f"{plan.network * 8 / 1e9:.2f} Gbit/s from node to node"
-    rows = [
-        (
-            "model",
-            f"{config.model}, {config.vector_size} dimensions, window {config.window}, "
-            f"{config.epochs} epochs",
-        ),
-        ("text", f"{stats.raw_tokens:,} tokens, {stats.raw_types:,} types, {stats.files:,} files"),
-        ("vocabulary", f"{plan.n_words:,} words"),
-        (
-            "a node",
-            f"{plan.threads} threads: trains {plan.words_per_second / 1e6:.2f} M words/s, reads "
-            f"{plan.reading_words_per_second / 1e6:.2f} M words/s, {plan.merge_seconds * 1000:.0f} ms of "
-            "work in a merge, as just measured",
-        ),
-        ("network", f"{network} in a merge, as just measured"),
-    ]
-    lines = [f"{name:<11} {value}" for name, value in rows]
-    lines += [
+    config, stats, speed = plan.config, plan.stats, plan.speed
+    network = "-" if speed.network is None else f"{speed.network * 8 / 1e9:.2f} Gbit/s from node to node"
+    lines = [
+        f"model       {config.model}, {config.vector_size} dimensions, window {config.window}, "
+        f"{config.epochs} epochs",
+        f"text        {stats.raw_tokens:,} tokens, {stats.raw_types:,} types, {stats.files:,} files",
+        f"vocabulary  {plan.n_words:,} words",
+        f"a node      {speed.threads} threads: trains {speed.training / 1e6:.2f} M words/s, reads "
+        f"{speed.reading / 1e6:.2f} M words/s, {speed.merging * 1000:.0f} ms of work in a merge, as just "
+        "measured",
+        f"network     {network} in a merge, as just measured",
         "",
         "nodes  time        starting  reading  training  merging   efficiency  sent by each  memory    disk",
     ]

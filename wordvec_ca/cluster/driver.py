@@ -18,16 +18,16 @@ import numpy as np
 
 from wordvec_ca.cluster import tasks
 from wordvec_ca.cluster.checkpointing import Checkpointing
-from wordvec_ca.cluster.connection import connected
-from wordvec_ca.cluster.engine import Engine, Requirements
+from wordvec_ca.cluster.connection import connected, watched
+from wordvec_ca.cluster.engine import Engine, Lost, Stopped
 from wordvec_ca.cluster.lock import Lock, LockLost, check_lock
 from wordvec_ca.cluster.preparation import count_words, encode_text
 from wordvec_ca.cluster.request import COUNTED, VOCAB, ClusterRequest
-from wordvec_ca.cluster.rounds import Rounds, Stopped, plan_of_replicas, slices_of
+from wordvec_ca.cluster.rounds import Rounds, plan_of_replicas, slices_of
 from wordvec_ca.cluster.run_state import RunState
+from wordvec_ca.cluster.shards import Shard
 from wordvec_ca.cluster.tasks import Common
-from wordvec_ca.cluster.watcher import watched
-from wordvec_ca.cluster.words import SharedWords, Words, text_of
+from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, replacing
@@ -45,13 +45,9 @@ LINE_EVERY = 10.0
 ENDED = "Error: Ray has died or does not answer, or the driver was killed; "
 """The message that another process writes if this one is ended, with one of the following."""
 
-KEPT = {
-    "nothing": "nothing had been done: give the command again",
-    "before": "what the run had kept is still there: cawv train --resume {place} goes on",
-    "run": "no checkpoint had been written: cawv train --resume {place} begins the training again",
-    "checkpoint": "the last checkpoint is kept: cawv train --resume {place} continues the run from there",
-    "model": "the model had been saved in {output}",
-}
+NOTHING = "nothing had been done: give the command again"
+RESUME = "cawv train --resume {} goes on from what the run has kept"
+SAVED = "the model had been saved in {}"
 
 
 @dataclass(frozen=True)
@@ -116,27 +112,25 @@ class Driver:
         request = self.request
         if (warning := quality_warning(request.config, request.nodes)) is not None:
             self.notice(warning)
-        kept = "before" if resumed else "nothing"
+        resume = ENDED + RESUME.format(showable_name(self.storage.place))
         with ExitStack() as stack:
-            self.watcher = stack.enter_context(watched(self._message(kept)))
+            self.tell = stack.enter_context(watched(resume if resumed else ENDED + NOTHING))
             ray = stack.enter_context(
-                connected(request.cluster, request.nodes, request.config.workers, self.watcher)
+                connected(request.cluster, request.nodes, request.config.workers, self.tell)
             )
             if not resumed:
                 request.write()
-                self._is_kept("run")
+                self.tell("message", resume)
             self._begin(ray, vocab, resumed)
             # until here there is nothing to save, and Ctrl-C ends the run at once
             with ended_by_signals(self):
-                self._train()
-                return self._save()
-
-    def _is_kept(self, what: str) -> None:
-        self.watcher.message(self._message(what))
-
-    def _message(self, kept: str) -> str:
-        places = {"place": showable_name(self.storage.place), "output": self.request.output}
-        return ENDED + KEPT[kept].format(**places)
+                while True:
+                    try:
+                        self._train()
+                        return self._save()
+                    except Lost:
+                        self.notice("every copy of the parameters is lost")
+                        self._version(resumed=True)
 
     # ---- before training ---------------------------------------------------------------------------------
 
@@ -144,71 +138,52 @@ class Driver:
         """Find nodes, words and text, and the version from which to train."""
         request, config = self.request, self.request.config
         interval = parse_interval(request.checkpoint_every)
-        required = Requirements.of(
-            [*request.files, *request.valid],
-            None if interval is None else self.storage.place,
-            request.cache_dir,
-        )
+        place = None if interval is None else self.storage.place
+        required = [*request.files, *request.valid], place, request.cache_dir
         self.engine = Engine(ray, config, required, self.notice, request.patience)
+        self.engine.watch = self._line
         nodes = self.engine.assemble(request.nodes)
         former = self.checkpoints.newest(self.checkpoints.record) if resumed else None
         if former is not None:
-            self._is_kept("checkpoint")
             self.state = RunState.from_record(former, request.run)
             self.state.sessions += 1
         else:
             self.state.threads = config.workers or min(node.cpus for node in nodes)
         self.engine.config = config = replace(config, workers=self.state.threads)
         common = Common(request.run, config, Words(0, 0, 0), 1, request.cache_dir, request.storage_patience)
-        words = self._words(common, vocab, resumed)
-        common = replace(
-            common, words=words.words, slices=slices_of(config, words.words.n_words, request.nodes)
-        )
+        words, text = self._words(common, vocab, resumed)
+        common = replace(common, words=words, slices=slices_of(config, words.n_words, request.nodes))
         began = time.monotonic()
-        texts, self.encoded = encode_text(
-            self.engine, common, words.text, request.shards, request.nodes, lambda: self._line("encoding")
-        )
+        texts, self.encoded = encode_text(self.engine, common, text, request.shards, request.nodes)
         total = sum(text.tokens for text in texts)
         if not total:
-            raise DataError(f"none of the {words.words.n_words:,} words occurs in the corpus")
+            raise DataError(f"none of the {words.n_words:,} words occurs in the corpus")
+        self._valid = None
+        if request.valid:
+            held_out = [Shard(0, request.valid, 0)]
+            (valid,), _ = encode_text(self.engine, common, text, held_out, 1)
+            if not valid.tokens:
+                raise DataError(f"held-out text: none of the {words.n_words:,} words occurs in it")
+            self._valid = valid.blocks[0]
         self._check_text([found.fingerprint for found in self.encoded])
         self.state.phase_took("encoding", began)
-        plans = [
-            plan_of_replicas(
-                config, words.words.n_words, total, replicas, self.state.threads, request.merging
-            )
-            for replicas in (request.nodes, 2)  # alone, it has as many rounds as two would have
-        ]
-        every = plans[0].merges_per_epoch or plans[1].merges_per_epoch
-        self.rounds = Rounds(self.engine, common, words.text, texts, self.state, plans[0], every)
-        self.rounds.watch, self.rounds.stopping = self._line, self._stopping
+        # alone, a replica has as many rounds as two would have
+        plan, of_two = (
+            plan_of_replicas(config, words.n_words, total, replicas, self.state.threads)
+            for replicas in (request.nodes, 2)
+        )
+        every = plan.merges_per_epoch or of_two.merges_per_epoch
+        self.rounds = Rounds(self.engine, common, text, texts, self.state, plan, every)
+        self.rounds.stopping = self._stopping
         self._version(resumed)
         self.checkpointing = Checkpointing(
-            self.engine,
-            self.rounds,
-            self.storage,
-            self.lock,
-            interval,
-            request.storage_patience,
-            lambda: self._is_kept("checkpoint"),
+            self.engine, self.rounds, self.storage, self.lock, interval, request.storage_patience
         )
         self.rounds.before_merge = self.checkpointing.settle
-        self._valid = (
-            None
-            if not request.valid
-            else self.engine.call(
-                tasks.encode_valid,
-                common,
-                words.text,
-                request.valid,
-                node=self.engine.some()[0],
-                retries=20,
-            )
-        )
         self.state.start_clock()
 
-    def _words(self, common: Common, vocab: Vocab | None, resumed: bool) -> SharedWords:
-        """Return the words: given, counted before, or counted now."""
+    def _words(self, common: Common, vocab: Vocab | None, resumed: bool) -> tuple[Words, Any]:
+        """Return the words and the reference to their text: given, counted before, or counted now."""
         began, storage = time.monotonic(), self.storage
         note = storage.read(COUNTED) if resumed else None
         lines = None if note is None else storage.read(VOCAB)
@@ -217,17 +192,16 @@ class Driver:
                 words = Words(lines.count(b"\n"), *json.loads(note)["raw"])
             except (KeyError, TypeError, ValueError) as error:
                 raise DataError(f"{COUNTED} in {storage.place!r} cannot be used: {error}") from error
-            return SharedWords(words, self.engine.put(np.frombuffer(lines, np.uint8)))
+            return words, self.engine.put(np.frombuffer(lines, np.uint8))
         if vocab is None:
-            shared, _ = count_words(self.engine, common, self.request.shards, lambda: self._line("counting"))
+            words, text, _ = count_words(self.engine, common, self.request.shards)
         else:
-            shared = SharedWords(Words.of(vocab), self.engine.put(text_of(vocab)))
+            words, text = Words.of(vocab), self.engine.put(text_of(vocab))
         self.state.phase_took("counting", began)
-        storage.write(VOCAB, memoryview(self.engine.get(shared.text)))
+        storage.write(VOCAB, memoryview(self.engine.get(text)))
         # the note last: a resumed run trusts the words only if it finds it, and counts again otherwise
-        record = {"raw": [shared.words.raw_tokens, shared.words.raw_types]}
-        storage.write(COUNTED, json.dumps(record).encode())
-        return shared
+        storage.write(COUNTED, json.dumps({"raw": [words.raw_tokens, words.raw_types]}).encode())
+        return words, text
 
     def _check_text(self, fingerprints: list[str]) -> None:
         for shard, now, before in zip(
@@ -242,35 +216,15 @@ class Driver:
 
     def _version(self, resumed: bool) -> None:
         """Make the slices of the newest checkpoint, or those of the beginning."""
-        engine, rounds = self.engine, self.rounds
-        common, text = rounds.common, rounds.text
-
-        def begun(function: Callable[..., Any], *args: Any) -> Any:
-            for attempt in range(4):
-                node = engine.some()[attempt % len(engine.some())]
-                refs = engine.call(function, common, text, *args, node=node, returns=1 + common.slices)
-                while not engine.wait(refs[-1:]):
-                    engine.nodes()
-                try:
-                    found = engine.get(refs[0])
-                except engine.ray.exceptions.RayError:
-                    continue
-                rounds.copies = {node.key: refs[1:]}
-                return found
-            raise DataError("the parameters could not be made: four processes in a row died")
-
-        record = None
-        if resumed or self.state.version:
-            record = self.checkpoints.newest(
-                lambda name: begun(tasks.load, Storage(self.storage.place, self.storage.patience), name)
-            )
-        if record is not None:
+        rounds, state, record = self.rounds, self.state.begin_again(), None
+        if resumed:
+            record = self.checkpoints.newest(lambda name: rounds.begin(tasks.load, self.storage, name))
+        if record is None:
+            rounds.begin(tasks.initial)
+        else:
             state = RunState.from_record(record, self.request.run)
             state.sessions = self.state.sessions
             self.notice(f"training continues from the checkpoint of version {state.version}")
-        else:
-            begun(tasks.initial)
-            state = self.state.begin_again()
         self.state = rounds.state = state
 
     # ---- training ----------------------------------------------------------------------------------------
@@ -282,16 +236,10 @@ class Driver:
             self.checkpointing.step()
             before = dict(self.state.tallies)
             try:
-                done = rounds.round()
-                if done and rounds.epoch_ended:
-                    done = self._end_epoch(before)
-                elif done:
-                    self._record(before)
+                rounds.round()
+                self._end_epoch(before) if rounds.epoch_ended else self._record(before)
             except Stopped:
                 break
-            if not done:
-                self.notice("every copy of the parameters is lost")
-                self._version(resumed=True)
         self.checkpointing.finish()
 
     def _stopping(self) -> bool:
@@ -305,46 +253,25 @@ class Driver:
         away = self.checkpointing.away if hasattr(self, "checkpointing") else 0.0
         self.notice(doing + (f"; no checkpoint could be written for {duration(away)}" if away >= 1 else ""))
 
-    def _end_epoch(self, before: dict[str, float]) -> bool:
+    def _end_epoch(self, before: dict[str, float]) -> None:
         state, rounds = self.state, self.rounds
         epoch_loss, valid_loss = state.mean("loss", "examples", state.before_epoch), None
         if self._valid is not None:
             began = time.monotonic()
-            valid_loss = self._of_version(tasks.held_out, rounds.total, self._valid)
-            if valid_loss is None:
-                return False
+            *_, valid_loss = rounds.alone(tasks.held_out, rounds.total, self._valid)
+            state.valid_losses.append(valid_loss)
             state.phase_took("held-out", began)
         if rounds.common.config.spec.attends and not self._collapsed:
             concentration = state.mean("concentration", "weighed", before)
             block = next(text.blocks[0] for text in rounds.texts if text.tokens)
-            warning = self._of_version(tasks.collapse, rounds.total, concentration, block)
+            *_, warning = rounds.alone(tasks.collapse, rounds.total, concentration, block)
             if warning is not None:
                 self.notice(warning)
                 self._collapsed = True
         state.losses.append(epoch_loss)
-        if valid_loss is not None:
-            state.valid_losses.append(valid_loss)
         self._record(before, ended=True, valid_loss=valid_loss)
         state.before_epoch = dict(state.tallies)
         state.epoch, state.round = state.epoch + 1, 0
-        return True
-
-    def _of_version(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return a task's result for the version of now; None if every copy is lost."""
-        rounds, engine = self.rounds, self.engine
-        while True:
-            nodes = rounds.nodes()
-            if not rounds.copies:
-                return None
-            ref = engine.call(
-                function, rounds.common, rounds.text, *args, *rounds.copy_for(nodes[0]), node=nodes[0]
-            )
-            while not engine.wait([ref]):
-                engine.nodes()
-            try:
-                return engine.get(ref)
-            except engine.ray.exceptions.RayError:
-                time.sleep(0.2)
 
     def _record(
         self, before: dict[str, float], *, ended: bool = False, valid_loss: float | None = None
@@ -385,16 +312,11 @@ class Driver:
         with replacing(
             request.output, overwrite=request.overwrite, files=MODEL_FILES, mark=request.run
         ) as folder:
-            while True:
-                record = self._as_record()
-                if self._fetch(record, folder):
-                    break
+            record = self._as_record()
+            while not self._fetch(record, folder):
                 for path in folder.iterdir():
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-                if not self.rounds.copies:
-                    self._version(resumed=True)
-                    self._train()
-        self._is_kept("model")
+        self.tell("message", ENDED + SAVED.format(request.output))
         self.state.phase_took("saving", began)
         if self.rounds.finished:
             try:
@@ -408,32 +330,20 @@ class Driver:
     def _fetch(self, record: dict[str, Any], folder: Path) -> bool:
         """Write the model into a folder; return False if the node that makes it died meanwhile."""
         rounds, engine = self.rounds, self.engine
-        nodes = rounds.nodes()
-        if not rounds.copies:
-            return False
-        pieces = engine.call(
-            tasks.save,
-            rounds.common,
-            rounds.text,
-            record,
-            self.state.history.points,
-            *rounds.copy_for(nodes[0]),
-            node=nodes[0],
-            returns="streaming",
-        )
+        node = rounds.nodes()[0]
+        given = rounds.common, rounds.text, record, self.state.history.points, *rounds.copy_for(node)
+        pieces = engine.stream(tasks.save, *given, node=node)
         try:
             while True:
                 if not engine.wait([pieces]):
                     engine.nodes()
                     continue
-                try:
-                    ref = next(pieces)
-                except StopIteration:
-                    return True
-                name, piece = engine.get(ref)
+                name, piece = engine.get(next(pieces))
                 if name in MODEL_FILES:
                     with open(folder / name, "ab") as file:
                         file.write(piece)
+        except StopIteration:
+            return True
         except engine.ray.exceptions.RayError:
             return False
 
@@ -468,18 +378,8 @@ class Driver:
             "run": request.run,
             "sessions": state.sessions,
             "cluster": {
-                "nodes": [
-                    {
-                        "name": node.name,
-                        "workers": state.threads,
-                        "words": int(node.words),
-                        "seconds": round(node.seconds, 3),
-                        "processor_seconds_training": round(node.training, 3),
-                        "processor_seconds": round(node.processor, 3),
-                    }
-                    for node in self.engine.all
-                ],
-                "lost": self.engine.lost,
+                "nodes": [{"name": node.name, "words": int(node.words)} for node in self.engine.all],
+                "workers": state.threads,
                 "left_out": list(self.engine.left_out.values()),
                 "merging": rounds.plan.as_record(),
                 "merges": state.merges,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wordvec_ca.cluster import tasks
-from wordvec_ca.cluster.engine import Engine
+from wordvec_ca.cluster.engine import Engine, Node
 from wordvec_ca.cluster.shards import Encoded, Shard, assigned
 from wordvec_ca.cluster.tasks import GROUPS, Common
-from wordvec_ca.cluster.words import SharedWords, Words
+from wordvec_ca.cluster.words import Words
 from wordvec_ca.corpus import CorpusStats, least_count
 from wordvec_ca.errors import DataError
 
@@ -49,60 +49,61 @@ class ReplicaText:
         return tuple(found), refs
 
 
-def count_words(
-    engine: Engine, common: Common, shards: Sequence[Shard], watch: Callable[[], None]
-) -> tuple[SharedWords, CorpusStats]:
-    """Return the words of all shards, and what was found in the text."""
-    nodes = engine.some()
+def _run(
+    engine: Engine,
+    common: Common,
+    doing: str,
+    calls: Sequence[tuple[Any, ...]],
+    returns: Callable[[int], int],
+    sizes: Sequence[float] = (),
+    owners: Sequence[int] = (),
+) -> list[tuple[list[Any], Any]]:
+    """Run tasks on the nodes by turns, or by owners; return the references and the first result of each."""
 
-    def call(i: int, *args: Any, returns: int) -> Any:
-        return engine.call(*args, node=nodes[i % len(nodes)], returns=returns, retries=AGAIN)
+    def start(i: int, nodes: Sequence[Node]) -> tuple[Node, list[Any]]:
+        node = nodes[(owners[i] if owners else i) % len(nodes)]
+        return node, engine.call(*calls[i], node=node, returns=returns(i), retries=AGAIN)
 
-    counted = [call(i, tasks.count, common, shard, returns=1 + GROUPS) for i, shard in enumerate(shards)]
-    totals = [
-        call(g, tasks.total, *[of_shard[1 + g] for of_shard in counted], returns=2) for g in range(GROUPS)
-    ]
-    stats = engine.results([of_shard[0] for of_shard in counted], watch)
-    if not any(found.raw_tokens for found in stats):
+    # A task waits for storage that is away, and then so does the driver, on whichever nodes it is away.
+    jobs = range(len(calls))
+    done = engine.run(jobs, start, doing=doing, sizes=sizes, patience=common.patience)
+    return [done[i][1:] for i in jobs]
+
+
+def count_words(engine: Engine, common: Common, shards: Sequence[Shard]) -> tuple[Words, Any, CorpusStats]:
+    """Return the words of all shards, the reference to their text, and what was found in the text."""
+    counts = [(tasks.count, common, shard) for shard in shards]
+    sizes = [max(1, shard.size) for shard in shards]
+    counted = _run(engine, common, "shards counted", counts, lambda i: 1 + GROUPS, sizes)
+    found = CorpusStats.total(stats for _, stats in counted)
+    if not found.raw_tokens:
         raise DataError("there is no word in the corpus")
-    histograms = engine.results([histogram for histogram, _ in totals], watch)
+    sums = [(tasks.total, *[refs[1 + group] for refs, _ in counted]) for group in range(GROUPS)]
+    totals = _run(engine, common, "counts added up", sums, lambda i: 2)
     least, raw_tokens, raw_types = least_count(
-        (each for found in histograms for each in found), common.config.text_options()
+        (each for _, histogram in totals for each in histogram), common.config.text_options()
     )
-    gathered = call(0, tasks.gather, least, *[merged for _, merged in totals], returns=1)
-    text = engine.results([gathered], watch)[0]
-    words = Words(bytes(text).count(b"\n"), raw_tokens, raw_types)
+    gathered = tasks.gather, least, *[refs[1] for refs, _ in totals]
+    ((_, text),) = _run(engine, common, "words gathered", [gathered], lambda i: 1)
     # kept by the driver, it outlives the node that has gathered it
-    return SharedWords(words, engine.put(text)), CorpusStats.total(stats)
+    return Words(bytes(text).count(b"\n"), raw_tokens, raw_types), engine.put(text), found
 
 
 def encode_text(
-    engine: Engine,
-    common: Common,
-    text: Any,
-    shards: Sequence[Shard],
-    replicas: int,
-    watch: Callable[[], None],
+    engine: Engine, common: Common, text: Any, shards: Sequence[Shard], replicas: int
 ) -> tuple[list[ReplicaText], list[Encoded]]:
     """Encode all shards; return the text of each replica, and what was found in each shard."""
-    nodes = engine.some()
-    owners = assigned(shards, [0] * replicas, [1] * replicas)
-    refs = []
-    for shard, owner in zip(shards, owners, strict=True):
-        blocks = 1 + shard.size // BLOCK_BYTES
-        node = nodes[owner % len(nodes)]
-        refs.append(
-            engine.call(
-                tasks.encode, common, text, shard, blocks, node=node, returns=1 + blocks, retries=AGAIN
-            )
-        )
-    found = engine.results([of_shard[0] for of_shard in refs], watch)
+    owners = assigned(shards, replicas)
+    blocks = [1 + shard.size // BLOCK_BYTES for shard in shards]
+    calls = [(tasks.encode, common, text, *each) for each in zip(shards, blocks, strict=True)]
+    sizes = [max(1, shard.size) for shard in shards]
+    done = _run(engine, common, "shards encoded", calls, lambda i: 1 + blocks[i], sizes, owners)
     texts = []
     for replica in range(replicas):
-        mine = [i for i, owner in enumerate(owners) if owner == replica]
+        mine = [done[i] for i, owner in enumerate(owners) if owner == replica]
         texts.append(
             ReplicaText(
-                [ref for i in mine for ref in refs[i][1:]], [n for i in mine for n in found[i].lengths]
+                [ref for refs, _ in mine for ref in refs[1:]], [n for _, e in mine for n in e.lengths]
             )
         )
-    return texts, found
+    return texts, [found for _, found in done]

@@ -6,11 +6,12 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wordvec_ca.cluster.connection import check_cluster_address
+from wordvec_ca.cluster.engine import PATIENCE
 from wordvec_ca.cluster.shards import Shard
 from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import Storage, is_url
@@ -21,51 +22,73 @@ from wordvec_ca.training import Checkpoints, Interval, parse_interval
 VOCAB, COUNTED = "vocab.tsv", "counted.json"
 """Files with the words that a run has counted, and with the note that they are complete."""
 
-STORAGE_PATIENCE = 1800.0
-"""Seconds for which storage may be unreachable."""
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Where a run executes and which failures it tolerates.
+
+    Parameters
+    ----------
+    cluster : str, default "local"
+        ``local``: ``nodes`` nodes on this machine, to try it; ``auto``: the cluster to which this
+        machine belongs; or ``HOST:PORT`` of its head, of which this machine must be a node.
+    nodes : int, default 2
+        How many replicas of the parameters to train, and at most so many nodes to use. With fewer, a node
+        trains several replicas in turn; those that come later are taken up between two merges.
+    checkpoint_dir : str, optional
+        A folder that all nodes see, or a URL, for checkpoints; by default ``OUTPUT.run``.
+    patience : float, default 60
+        Seconds after which a node that answers nothing is given up, and to wait for nodes.
+    storage_patience : str, default "30m"
+        For how long the text and the storage of checkpoints may be away before the run ends: 90s, 30m, 2h.
+        Meanwhile it trains on what the nodes hold.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its limits.
+    """
+
+    cluster: str = "local"
+    nodes: int = 2
+    checkpoint_dir: str | None = None
+    patience: float = PATIENCE
+    storage_patience: str = "30m"
+
+    def __post_init__(self) -> None:
+        check_cluster_address(self.cluster)
+        if not 1 <= self.nodes <= 1024:
+            raise ValueError(f"nodes must be 1 to 1024; got {self.nodes}")
+        parse_patience(self.storage_patience)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRequest(Request):
-    """The request for a run on a cluster.
-
-    Attributes
-    ----------
-    files, valid : tuple of str
-        The text and the held-out text, by names that all nodes know.
-    shards : tuple of Shard
-        How the text is divided.
-    storage : str
-        Where checkpoints go: a folder that all nodes see, or a URL.
-    cluster : str
-        See ``check_cluster_address``.
-    nodes : int
-        Largest number of nodes.
-    merging : dict
-        Attributes of `MergePlan` that the user has set.
-    patience : float
-        Seconds without an answer after which a node counts as dead.
-    storage_patience : float
-        Seconds for which storage may be unreachable.
-    """
+    """The request for a run on a cluster."""
 
     output: str
+    # files, valid: The text and the held-out text, by names that all nodes know.
     files: tuple[str, ...]
     valid: tuple[str, ...]
+    # How the text is divided.
     shards: tuple[Shard, ...]
+    # Where checkpoints go: a folder that all nodes see, or a URL.
     storage: str
+    # See ``check_cluster_address``.
     cluster: str
+    # Largest number of nodes.
     nodes: int
-    merging: Mapping[str, Any]
+    # Seconds without an answer after which a node counts as dead.
     patience: float
-    storage_patience: float = STORAGE_PATIENCE
+    # Seconds for which storage may be unreachable.
+    storage_patience: float = 1800.0
     cache_dir: str | None = None
 
     def as_record(self) -> dict[str, Any]:
         """Return the request as values for JSON."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         shards = [shard.as_dict() for shard in self.shards]
-        return {**record, **super().as_record(), "shards": shards, "merging": dict(self.merging)}
+        return {**record, **super().as_record(), "shards": shards}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> ClusterRequest:

@@ -9,15 +9,14 @@ often.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wordvec_ca.cluster import tasks
-from wordvec_ca.cluster.engine import Engine, Node
+from wordvec_ca.cluster.engine import TRIES, Engine, Lost, Node
 from wordvec_ca.cluster.preparation import ReplicaText
 from wordvec_ca.cluster.run_state import RunState
-from wordvec_ca.cluster.tasks import Common, Part, Trained
-from wordvec_ca.errors import DataError
+from wordvec_ca.cluster.tasks import Common, Part
 from wordvec_ca.models import ResolvedConfig, memory_bytes
 from wordvec_ca.training import MergePlan, Schedule, merges_of_nodes
 
@@ -28,32 +27,15 @@ it never has two whole versions in memory."""
 SLICES = 8
 """Slices of large parameters, at least."""
 
-LATE = 4.0
-"""A node is given up if it takes ``patience`` seconds longer than this many times the round before."""
-
-TRIES = 8
-"""So often a part of a round may fail in succession before the run ends."""
-
-
-class Stopped(Exception):
-    """The user ends the run within a round."""
-
 
 def plan_of_replicas(
-    config: ResolvedConfig,
-    n_words: int,
-    n_tokens: int,
-    replicas: int,
-    threads: int,
-    given: Mapping[str, Any] | None = None,
+    config: ResolvedConfig, n_words: int, n_tokens: int, replicas: int, threads: int
 ) -> MergePlan:
-    """Return how replicas on nodes merge; parameters as of ``merges_of_nodes`` and ``MergePlan.of``."""
+    """Return how replicas on nodes merge; parameters as of ``merges_of_nodes``."""
     if replicas == 1:
         return MergePlan.of(config, n_tokens, 1)
     merges = merges_of_nodes(config, n_words, n_tokens, replicas, threads)
-    return MergePlan.of(
-        config, n_tokens, replicas, {"merges_per_epoch": -(-merges // config.epochs), **(given or {})}
-    )
+    return MergePlan.of(config, n_tokens, replicas, {"merges_per_epoch": -(-merges // config.epochs)})
 
 
 def slices_of(config: ResolvedConfig, n_words: int, replicas: int) -> int:
@@ -80,25 +62,32 @@ class Rounds:
         self.total = sum(each.tokens for each in texts)
         self.schedule = Schedule(common.config, self.total)
         self.copies: dict[str, list[Any]] = {}  # Ray's name of a node: the slices of the version there
-        self.watch: Callable[[str], None] = lambda doing: None
         self.stopping: Callable[[], bool] = lambda: False
         self.before_merge: Callable[[], None] = lambda: None
-        node = engine.some()[0]
-        self.loop, *self.touches = self._touches(node)
         self._bytes = memory_bytes(common.config, common.words.n_words, threads=1)
-        self._usual: float | None = None
+        # Ray makes them again if their node dies
+        _, refs, self.loop = self.alone(tasks.touches, self.total, begun=True, retries=TRIES)
+        self.touches = refs[1:]
 
-    def _touches(self, node: Node) -> list[Any]:
-        refs = self.engine.call(
-            tasks.touches,
-            self.common,
-            self.text,
-            self.total,
-            node=node,
-            returns=1 + self.common.slices,
-            retries=TRIES,
-        )
-        return [*self.engine.results(refs[:1]), *refs[1:]]
+    def alone(
+        self, function: Callable[..., Any], *args: Any, begun: bool = False, **options: Any
+    ) -> tuple[Node, list[Any], Any]:
+        """Run a task for the version of now, or to begin one; return node, references and first result."""
+        common = self.common
+
+        def start(_: int, nodes: Sequence[Node]) -> tuple[Node, list[Any]]:
+            given = {"node": nodes[0], "returns": 1 + common.slices if begun else 1, **options}
+            copy = () if begun else self.copy_for(nodes[0])
+            return nodes[0], self.engine.call(function, common, self.text, *args, *copy, **given)
+
+        doing = function.__name__.replace("_", " ")
+        return self.engine.run([0], start, None if begun else self.nodes, doing=doing)[0]
+
+    def begin(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Let a node make the slices of a version; return what else it found."""
+        node, refs, found = self.alone(function, *args, begun=True)
+        self.copies = {node.key: refs[1:]}
+        return found
 
     # ---- where the run is --------------------------------------------------------------------------------
 
@@ -124,10 +113,12 @@ class Rounds:
         return min(1.0, self.position / max(1, self.total * self.common.config.epochs))
 
     def nodes(self) -> list[Node]:
-        """Return the nodes for the next tasks, at most one for each replica; forget copies that are gone."""
-        nodes = self.engine.some(self.stopping)
+        """Return the nodes for the next tasks, at most one for each replica; raise `Lost` without a copy."""
+        nodes = self.engine.some()
         alive = {node.key for node in nodes}
         self.copies = {key: refs for key, refs in self.copies.items() if key in alive}
+        if not self.copies:
+            raise Lost
         # those that have a copy first: another would have to fetch one
         nodes.sort(key=lambda node: node.key not in self.copies)
         return nodes[: len(self.texts)]
@@ -138,189 +129,88 @@ class Rounds:
 
     # ---- one round ---------------------------------------------------------------------------------------
 
-    def round(self) -> bool:
-        """Go to the next version; return False if every copy of this one is lost."""
+    def round(self) -> None:
+        """Go to the next version; raise `Lost` if every copy of this one is lost."""
         began = time.monotonic()
-        found = self._train()
-        if found is None:
-            return False
+        found = self._train({})
         self.state.phase_took("training", began)
-        began = time.monotonic()
-        while True:
-            merged = self._merge(found) if len(self.texts) > 1 else None
-            if len(self.texts) == 1 or merged is not None:
-                break
-            found = self._train(found)  # what was on nodes that died
-            if found is None:
-                return False
+        began, merged = time.monotonic(), list[Any]()
+        while len(self.texts) > 1 and not (merged := self._merge(found)):
+            alive = {node.key for node in self.engine.nodes()}
+            # Ray may not know yet which node is gone
+            there = {i: each for i, each in found.items() if each[0].key in alive}
+            found = self._train(there if len(there) < len(found) else {})
         self.before_merge()
-        if merged is None:
+        if merged:
+            self._apply(merged)
+        else:
             node, refs, _ = found[0]
             self.copies = {node.key: refs[1:]}
-        elif not self._apply(merged):
-            return False
         self.state.phase_took("merging", began)
-        for node, _, trained in found.values():
-            self.state.add(trained.tallies)
-            node.words += trained.tallies.get("words", 0.0)
-            node.seconds += trained.seconds
-            node.training += trained.processor
-            node.processor += trained.processor
+        for node, _, tallies in found.values():
+            self.state.add(tallies)
+            node.words += tallies.get("words", 0.0)
         self.state.round += 1
         self.state.version += 1
-        self.state.merges += merged is not None
-        return True
+        self.state.merges += bool(merged)
 
-    def _part(self, replica: int) -> tuple[Part, list[Any]]:
-        state, text = self.state, self.texts[replica]
-        begin, end = (text.tokens * n // self.every for n in (state.round, state.round + 1))
-        ranges, blocks = text.ranges(begin, end)
-        return Part(replica, state.epoch, self.position, self.plan.rate, ranges), blocks
+    def _train(self, known: dict[int, Any]) -> dict[int, Any]:
+        """Train the parts of all replicas but those that are known."""
+        state, replicas = self.state, len(self.texts)
 
-    def _train(self, known: Mapping[int, Any] | None = None) -> dict[int, Any] | None:
-        """Train the parts of all replicas but those that are known; None if the version is lost."""
-        done: dict[int, tuple[Node, list[Any], Trained]] = dict(known or {})
-        at_work: dict[int, tuple[Node, list[Any]]] = {}
-        began, failed = time.monotonic(), 0
-        while len(done) < len(self.texts):
-            nodes = self.nodes()
-            if not self.copies:
-                return None
-            for replica in range(len(self.texts)):
-                if replica in done or replica in at_work:
-                    continue
-                node = nodes[replica % len(nodes)]
-                part, blocks = self._part(replica)
-                self.state.bytes_moved += 0 if node.key in self.copies else self._bytes
-                at_work[replica] = (
-                    node,
-                    self.engine.call(
-                        tasks.train,
-                        self.common,
-                        self.text,
-                        self.total,
-                        part,
-                        len(self.texts) == 1,
-                        *self.copy_for(node),
-                        *blocks,
-                        node=node,
-                        returns=1 + self.common.slices,
-                    ),
-                )
-            ready = self.engine.wait([refs[-1] for _, refs in at_work.values()])
-            for replica, (node, refs) in list(at_work.items()):
-                if refs[-1] not in ready:
-                    continue
-                del at_work[replica]
-                try:
-                    done[replica] = node, refs, self.engine.get(refs[0])
-                except self.engine.ray.exceptions.RayError as error:
-                    failed = self._again(failed, error)
-            if self.stopping():
-                self.engine.drop([refs[0] for _, refs in at_work.values()])
-                raise Stopped
-            if self._late(began, {node for node, _ in at_work.values()}):
-                self.engine.drop([refs[0] for _, refs in at_work.values()])
-                at_work.clear()
-                began = time.monotonic()
-            self.watch(f"{len(done)} of {len(self.texts)} parts trained, on {len(nodes)} nodes")
-        self._usual = time.monotonic() - began
-        return done
+        def start(replica: int, nodes: Sequence[Node]) -> tuple[Node, list[Any]]:
+            node, text = nodes[replica % len(nodes)], self.texts[replica]
+            begin, end = (text.tokens * n // self.every for n in (state.round, state.round + 1))
+            ranges, blocks = text.ranges(begin, end)
+            part = Part(replica, state.epoch, self.position, self.plan.rate, ranges)
+            state.bytes_moved += 0 if node.key in self.copies else self._bytes
+            given = self.common, self.text, self.total, part, replicas == 1, *self.copy_for(node), *blocks
+            return node, self.engine.call(tasks.train, *given, node=node, returns=1 + self.common.slices)
 
-    def _again(self, failed: int, error: Exception) -> int:
-        """Count a failure; a `DataError` ends the run if there were too many in succession."""
-        if failed >= TRIES:
-            raise DataError(f"a task failed {failed} times: {str(error).strip().splitlines()[-1]}") from error
-        self.engine.notice("a task was lost with its process or node, and is repeated")
-        time.sleep(0.2)  # meanwhile Ray may notice that a node is gone
-        return failed + 1
+        missing = [replica for replica in range(replicas) if replica not in known]
+        found = self.engine.run(missing, start, self.nodes, doing="parts trained", stopping=self.stopping)
+        return {**known, **found}
 
-    def _late(self, began: float, nodes: set[Node]) -> bool:
-        """Give nodes up that take far too long, unless all do; return whether there was one."""
-        limit = self.engine.patience + LATE * (self._usual or 0.0)
-        if self._usual is None or time.monotonic() - began < limit or not nodes:
-            return False
-        if len(self.engine.nodes()) > len(nodes):
-            for node in nodes:
-                self.engine.leave_out(node, f"it has not answered for {limit:.0f} s")
-        return True
-
-    def _merge(self, found: dict[int, Any]) -> list[Any] | None:
-        """Merge all slices; None if a delta was lost, which is then removed from ``found``."""
-        engine, nodes = self.engine, self.nodes()
+    def _merge(self, found: dict[int, Any]) -> list[Any]:
+        """Merge all slices; the result is empty if a delta was lost with its node."""
         alpha = self.plan.rate * self.schedule.alpha(self.position)
         tokens = self.total / self.every / len(self.texts)
-        deltas = [found[replica][1][1:] for replica in range(len(self.texts))]
-        at = [nodes[j % len(nodes)] for j in range(self.common.slices)]
-        calls = [
-            engine.call(
-                tasks.reduce,
-                self.common,
-                self.plan,
-                tokens,
-                alpha,
-                self.touches[j],
-                *[of_one[j] for of_one in deltas],
-                node=at[j],
-                returns=2,
-            )
-            for j in range(self.common.slices)
-        ]
-        moved = 0
-        try:
-            for j, (sizes, seconds) in enumerate(self._all([refs[0] for refs in calls], set(at))):
-                moved += sum(sizes[i] for i in range(len(deltas)) if found[i][0] is not at[j])
-                moved += sizes[-1] * (len(nodes) - 1)
-                at[j].processor += seconds
-        except engine.ray.exceptions.RayError as error:
-            self._again(0, error)
-            alive = {node.key for node in self.engine.nodes()}
-            lost = [i for i, (node, *_) in found.items() if node.key not in alive] or list(found)
-            for i in lost:
-                del found[i]
-            return None
-        self.state.bytes_moved += moved
-        return [refs[1] for refs in calls]
+        of_all = [found[replica][1][1:] for replica in range(len(self.texts))]
 
-    def _all(self, refs: list[Any], nodes: set[Node]) -> list[Any]:
-        """Return the results of short tasks; raise what Ray raises if one failed."""
-        began, waiting = time.monotonic(), set(refs)
-        while waiting:
-            waiting -= self.engine.wait(list(waiting))
-            self.engine.nodes()
-            if waiting and self._late(began, nodes):
-                self.engine.drop(list(waiting))
-                began = time.monotonic()
-        return [self.engine.get(ref) for ref in refs]
+        def start(j: int, nodes: Sequence[Node]) -> tuple[Node, list[Any]]:
+            node, deltas = nodes[j % len(nodes)], [of_one[j] for of_one in of_all]
+            given = self.common, self.plan, tokens, alpha, self.touches[j], *deltas
+            return node, self.engine.call(tasks.reduce, *given, node=node, returns=2)
 
-    def _apply(self, merged: list[Any]) -> bool:
-        """Let every node apply the merged slices to its copy; return whether one has the new version."""
+        slices, others = range(self.common.slices), len(self.nodes()) - 1
+        merged = self.engine.run(slices, start, self.nodes, doing="slices merged", again=False)
+        if len(merged) < len(slices):
+            return []
+        for node, _, sizes in merged.values():
+            fetched = sum(sizes[i] for i, each in found.items() if each[0] is not node)
+            self.state.bytes_moved += fetched + others * sizes[-1]
+        return [merged[j][1][1] for j in slices]
+
+    def _apply(self, merged: list[Any]) -> None:
+        """Let every node apply the merged slices to its copy."""
         nodes, slices = self.nodes(), self.common.slices
-        if not self.copies:
-            return False
         groups = min(slices, SLICES) if slices > len(self.texts) else 1
-        old = {node.key: list(self.copy_for(node)) for node in nodes}
-        new: dict[str, tuple[Node, list[Any], list[Any]]] = {node.key: (node, [], []) for node in nodes}
-        self.copies.clear()
-        for group in range(groups):
+        old = {node: list(self.copy_for(node)) for node in nodes}
+        self.copies = {}
+
+        def start(job: tuple[Node, int], _: Sequence[Node]) -> tuple[Node, list[Any]]:
+            node, group = job
             begin, end = group * slices // groups, (group + 1) * slices // groups
-            for node in nodes:
-                refs = self.engine.call(
-                    tasks.apply,
-                    self.common,
-                    *merged[begin:end],
-                    *old[node.key][begin:end],
-                    node=node,
-                    returns=1 + end - begin,
-                )
-                new[node.key][1].append(refs[0])
-                new[node.key][2].extend(refs[1:])
-                # the task holds them until it ends: with each group a part of the old version goes
-                old[node.key][begin:end] = [None] * (end - begin)
-        for key, (node, ends, refs) in new.items():
-            try:
-                node.processor += sum(self._all(ends, {node}))
-                self.copies[key] = refs
-            except self.engine.ray.exceptions.RayError:
-                self.engine.notice(f"{node.name} has lost its copy of the parameters")
-        return bool(self.copies)
+            given = self.common, *merged[begin:end], *old[node][begin:end]
+            # the task holds them until it ends: with each group a part of the old version goes
+            old[node][begin:end] = [None] * (end - begin)
+            return node, self.engine.call(tasks.apply, *given, node=node, returns=1 + end - begin)
+
+        jobs = [(node, group) for group in range(groups) for node in nodes]
+        done = self.engine.run(jobs, start, doing="slices applied", again=False)
+        for node in nodes:
+            parts = [done[node, group] for group in range(groups) if (node, group) in done]
+            if len(parts) == groups:
+                self.copies[node.key] = [ref for _, refs, _ in parts for ref in refs[1:]]
+        if not self.copies:
+            raise Lost

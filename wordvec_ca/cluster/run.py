@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 from wordvec_ca.cluster.connection import check_cluster_address
 from wordvec_ca.cluster.driver import Driver, FinishedRun
 from wordvec_ca.cluster.lock import Lock, LockLost
-from wordvec_ca.cluster.options import ClusterOptions
-from wordvec_ca.cluster.request import COUNTED, ClusterRequest, clear, parse_patience
+from wordvec_ca.cluster.request import COUNTED, ClusterOptions, ClusterRequest, clear, parse_patience
 from wordvec_ca.cluster.shards import shards_of
 from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError, Option, OptionError, OutputExistsError
@@ -39,6 +38,8 @@ def train_on_cluster(
     vocab: Vocab | str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     checkpoint_every: str = DEFAULT_INTERVAL,
+    command: str | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> FinishedRun:
     """Train a model on the nodes of a Ray cluster.
 
@@ -67,6 +68,8 @@ def train_on_cluster(
         Directory for the encoded text on each node; by default the system's directory for temporary files.
     checkpoint_every : str, default "10m"
         As in ``train``.
+    command, settings : str and mapping, optional
+        The command that was typed and the settings that repeat it, for the record of the model.
 
     Returns
     -------
@@ -86,34 +89,6 @@ def train_on_cluster(
     -----
     If Ray dies on this machine or stops answering, the process ends with exit code 1 and a message, since
     Ray's calls cannot be interrupted. ``resume_on_cluster`` continues from the last checkpoint.
-    """
-    request = cluster_request(
-        corpus,
-        config,
-        options,
-        output=output,
-        overwrite=overwrite,
-        valid=valid,
-        cache_dir=cache_dir,
-        checkpoint_every=checkpoint_every,
-    )
-    return run_on_cluster(request, vocab, callbacks=callbacks, notice=notice)
-
-
-def cluster_request(
-    corpus: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    config: TrainConfig | None = None,
-    options: ClusterOptions | None = None,
-    *,
-    output: str | os.PathLike[str],
-    overwrite: bool = False,
-    valid: str | os.PathLike[str] | None = None,
-    cache_dir: str | os.PathLike[str] | None = None,
-    checkpoint_every: str = DEFAULT_INTERVAL,
-) -> ClusterRequest:
-    """Check the arguments of ``train_on_cluster`` and return the request for its run; nothing is written.
-
-    Parameters and errors are those of ``train_on_cluster``.
     """
     options = options or ClusterOptions()
     if config is not None:
@@ -143,7 +118,7 @@ def cluster_request(
     files = [absolute_name(name) for name in find_files(given)]
     if "-" in files:
         raise DataError("standard input (-) can be read only once, by one machine: give files or URLs")
-    return ClusterRequest(
+    request = ClusterRequest(
         config=config,
         files=tuple(files),
         valid=tuple(absolute_name(name) for name in find_files([valid])) if valid is not None else (),
@@ -155,33 +130,15 @@ def cluster_request(
         overwrite=overwrite,
         cache_dir=None if cache_dir is None else os.path.abspath(cache_dir),
         checkpoint_every=checkpoint_every,
-        merging=dict(options.merging),
         patience=options.patience,
         storage_patience=parse_patience(options.storage_patience),
+        command=command,
+        settings=settings,
     )
-
-
-def run_on_cluster(
-    request: ClusterRequest,
-    vocab: Vocab | str | os.PathLike[str] | None = None,
-    *,
-    callbacks: Sequence[Callback] = (),
-    notice: Callable[[str], None] | None = None,
-) -> FinishedRun:
-    """Train what a request asks for; parameters, result and errors are those of ``train_on_cluster``.
-
-    The command line adds the command that was typed and the settings that repeat it.
-    """
     words = Vocab.load(vocab) if isinstance(vocab, str | os.PathLike) else vocab
     with _locked(request, notice, resumes=request.overwrite) as lock:
         _clear_old_run(request)
-        try:
-            return Driver(request, callbacks, lock, notice).run(words)
-        except LockLost:  # what is there now belongs to the other
-            raise
-        except BaseException:
-            _leave(request, new=True)
-            raise
+        return _kept(request, lambda: Driver(request, callbacks, lock, notice).run(words), new=True)
 
 
 def resume_on_cluster(
@@ -224,27 +181,19 @@ def resume_on_cluster(
     if cluster is not None:
         check_cluster_address(cluster)
     request = ClusterRequest.read(place)
-    changes: dict[str, Any] = {"cluster": cluster}
-    if output is not None:
-        changes["output"] = os.path.abspath(output)
-    if changes.get("output", request.output) != request.output:
-        changes["overwrite"] = False  # what was allowed is to replace the other one
-    request = replace(request, **{name: value for name, value in changes.items() if value is not None})
+    target = request.output if output is None else os.path.abspath(output)
+    # what was allowed is to replace the other one
+    allowed = request.overwrite and target == request.output
+    request = replace(request, cluster=cluster or request.cluster, output=target, overwrite=allowed)
     overwrite = overwrite or request.overwrite or bool(request.saved_record())
     check_output(request.output, overwrite=overwrite, files=MODEL_FILES)
     request = replace(request, overwrite=overwrite)
     with _locked(request, notice, resumes=True) as lock:
-        finished = _finished(request)
-        if finished is not None:
+        if request.is_saved():  # the driver died while it removed the files of the run
             request.clear()
-            return finished
-        try:
-            return Driver(request, callbacks, lock, notice).run(None, resumed=True)
-        except LockLost:
-            raise
-        except BaseException:
-            _leave(request, new=False)
-            raise
+            return FinishedRun(request.output, request.saved_record())
+        driver = Driver(request, callbacks, lock, notice)
+        return _kept(request, lambda: driver.run(None, resumed=True), new=False)
 
 
 @contextmanager
@@ -260,28 +209,24 @@ def _locked(
         yield locks[0]
 
 
-def _finished(request: ClusterRequest) -> FinishedRun | None:
-    """Return the run if its model is complete: then the driver died while it removed the files of the run."""
-    if not request.is_saved():
-        return None
-    record = request.saved_record()
-    return FinishedRun(request.output, record)
-
-
-def _leave(request: ClusterRequest, *, new: bool) -> None:
-    """Remove the files of a new run that failed; if some training is done, report how to continue instead."""
-    storage = Storage(request.storage)
+def _kept(request: ClusterRequest, run: Callable[[], FinishedRun], *, new: bool) -> FinishedRun:
+    """Run; after an error remove the files of a new run, or say how to continue if some work is done."""
     try:
-        if Checkpoints(storage).names() or COUNTED in storage.names():
-            shown = showable_name(storage.place)
-            warnings.warn(
-                f"the work so far is kept in {shown!r}: cawv train --resume {shown} continues it",
-                stacklevel=3,
-            )
-        elif new:
-            request.clear()
-    except DataError:  # the storage is what failed
-        pass
+        return run()
+    except LockLost:  # what is there now belongs to the other
+        raise
+    except BaseException:
+        storage = Storage(request.storage)
+        with suppress(DataError):  # the storage may be what failed
+            if Checkpoints(storage).names() or COUNTED in storage.names():
+                shown = showable_name(storage.place)
+                warnings.warn(
+                    f"the work so far is kept in {shown!r}: cawv train --resume {shown} continues it",
+                    stacklevel=4,
+                )
+            elif new:
+                request.clear()
+        raise
 
 
 def _check_no_unfinished_run(storage: Storage) -> None:
@@ -297,11 +242,10 @@ def _check_no_unfinished_run(storage: Storage) -> None:
 
 def _clear_old_run(request: ClusterRequest) -> None:
     """Clear the storage of an earlier run, unless that would lose work."""
-    places = request.places()
-    for storage in places:
+    for storage in request.places():
         if not request.overwrite:
             _check_no_unfinished_run(storage)
         elif Checkpoints(storage).names():
             warnings.warn(f"the unfinished run in {showable_name(storage.place)!r} is dropped", stacklevel=3)
-    for storage in places:
+    for storage in request.places():
         clear(storage)

@@ -15,48 +15,32 @@ from wordvec_ca.training import Clock
 
 @dataclass
 class RunState:
-    """The place of a run, and what it has found so far.
-
-    Attributes
-    ----------
-    run : str
-    threads : int
-        Threads of a training task: the bits do not depend on the nodes of a later session.
-    epoch, round : int
-        Number of the epoch, from 1, and of the next round in it, from 0. A round is what lies between two
-        merges; what a replica trains in it depends on these two numbers alone.
-    version, merges : int
-        Rounds that are done, and how many of them were merges of several replicas.
-    tallies, before_epoch : dict of str to float
-        Tallies of the training loop, now and when the epoch began.
-    bytes_moved : int
-        Bytes of parameters that went from one node to another.
-    took : dict of str to float
-        Wall-clock seconds of each phase.
-    losses, valid_losses : list of float
-    history : History
-    seconds_before : float
-        Training time of the sessions before.
-    sessions : int
-    fingerprints : list of str
-        Those of the encoded shards: a resumed run checks that the text is the same.
-    """
+    """The place of a run, and what it has found so far."""
 
     run: str
+    # Threads of a training task: the bits do not depend on the nodes of a later session.
     threads: int = 1
+    # epoch, round: Number of the epoch, from 1, and of the next round in it, from 0. A round is what lies
+    # between two merges; what a replica trains in it depends on these two numbers alone.
     epoch: int = 1
     round: int = 0
+    # version, merges: Rounds that are done, and how many of them were merges of several replicas.
     version: int = 0
     merges: int = 0
+    # tallies, before_epoch: Tallies of the training loop, now and when the epoch began.
     tallies: dict[str, float] = field(default_factory=dict)
     before_epoch: dict[str, float] = field(default_factory=dict)
+    # Bytes of parameters that went from one node to another.
     bytes_moved: int = 0
+    # Wall-clock seconds of each phase.
     took: dict[str, float] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
     valid_losses: list[float] = field(default_factory=list)
     history: History = field(default_factory=History)
+    # Training time of the sessions before.
     seconds_before: float = 0.0
     sessions: int = 1
+    # Those of the encoded shards: a resumed run checks that the text is the same.
     fingerprints: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -25,23 +25,16 @@ EVEN = 1.1
 
 @dataclass(frozen=True)
 class Shard:
-    """Some files, or a part of one.
+    """Some files, or a part of one."""
 
-    Attributes
-    ----------
-    number : int
-        From 0.
-    files : tuple of str
-        Names or URLs, as all nodes know them.
-    size : int
-        Approximate bytes of the shard, used to divide the work.
-    part, parts : int
-        The shard consists of every ``parts``-th stripe of the files, starting with stripe ``part``.
-    """
-
+    # From 0.
     number: int
+    # Names or URLs, as all nodes know them.
     files: tuple[str, ...]
+    # Approximate bytes of the shard, used to divide the work.
     size: int
+    # part, parts: The shard consists of every ``parts``-th stripe of the files, starting with stripe
+    # ``part``.
     part: int = 0
     parts: int = 1
 
@@ -52,7 +45,10 @@ class Shard:
         files = TextFiles(
             self.files, options.field, options.threads, options.encoding, normalize=options.normalize
         )
+        # stripes and not halves: each part has all subjects and times of the file, and a compressed file,
+        # which has to be read from its beginning, is divided in the same way
         ours = stripes(files.pieces(), self.part, self.parts)
+        # `TextFiles` has taken the field, decoded and normalised: what reads on must not do so again
         return ReadText(f"part {self.part + 1} of {self.parts}", ours), replace(
             options, field=None, encoding=None, normalize="none"
         )
@@ -69,9 +65,8 @@ class Shard:
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded shard: its tokens, statistics, fingerprint, and the tokens of each of its blocks."""
+    """An encoded shard: its statistics, fingerprint, and the number of tokens in each of its blocks."""
 
-    tokens: int
     stats: CorpusStats
     fingerprint: str
     lengths: list[int]
@@ -85,8 +80,9 @@ def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_B
         while start < len(piece):
             end = piece.find(b"\n", max(start, start + left - 1)) + 1 or len(piece)
             if number % parts == part:
-                yield type(piece)(piece[start:end])
+                yield type(piece)(piece[start:end])  # `TokenLines` are not split again, only if they stay so
             left -= end - start
+            # a piece of a long line may end within it: then the stripe goes on in the next piece
             if left <= 0 and piece[end - 1 : end] == b"\n":
                 number, left = number + 1, size
             start = end
@@ -95,10 +91,12 @@ def stripes(pieces: Iterator[bytes], part: int, parts: int, size: int = STRIPE_B
 def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:
     """Divide files into shards; with many files, each shard is a sample of the whole text."""
     known = [TextFiles([file]).bytes_total for file in files]
+    # of a URL whose server does not tell, or a pipe: as large as the others, so that work is divided at all
     usual = max(1, int(np.mean([size for size in known if size] or [1])))
     sizes = [usual if size is None else size for size in known]
     if nodes == 1 or len(files) < SHARDS_PER_NODE * nodes:
         uneven = max(sizes) > EVEN * sum(sizes) / len(sizes)
+        # equal files need to be cut only until their number is a multiple of that of the nodes
         parts = nodes if uneven else nodes // math.gcd(len(files), nodes)
         return [
             Shard(i * parts + part, (file,), sizes[i] // parts, part, parts)
@@ -107,6 +105,7 @@ def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:
         ]
     groups: list[list[int]] = [[] for _ in range(SHARDS_PER_NODE * nodes)]
     filled = [0] * len(groups)
+    # names follow dates or subjects: in their order a node would get one subject, and learn it last
     shuffled = np.random.default_rng([seed, len(files)]).permutation(len(files)).tolist()
     for i in sorted(shuffled, key=lambda i: -sizes[i]):  # stable: files of one size stay shuffled
         least = min(range(len(groups)), key=filled.__getitem__)
@@ -118,12 +117,10 @@ def shards_of(files: Sequence[str], nodes: int, seed: int) -> list[Shard]:
     ]
 
 
-def assigned(shards: Sequence[Shard], loads: Sequence[float], powers: Sequence[float]) -> list[int]:
-    """Assign each shard to a node: in order of falling size, to the node with the least work."""
-    loads = list(loads)
-    owners = [0] * len(shards)
+def assigned(shards: Sequence[Shard], replicas: int) -> list[int]:
+    """Assign each shard to a replica: in order of falling size, to the one with the least text."""
+    loads, owners = [0] * replicas, [0] * len(shards)
     for i in sorted(range(len(shards)), key=lambda i: -shards[i].size):
-        size = max(1, shards[i].size)
-        owners[i] = min(range(len(loads)), key=lambda node: (loads[node] + size) / powers[node])
-        loads[owners[i]] += size
+        owners[i] = min(range(replicas), key=loads.__getitem__)
+        loads[owners[i]] += max(1, shards[i].size)  # of size 0 each counts, too: not all for one replica
     return owners

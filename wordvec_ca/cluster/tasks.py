@@ -78,27 +78,17 @@ SECONDS_TO_OPEN = 5.0
 
 @dataclass(frozen=True)
 class Common:
-    """What the tasks of a run have in common.
-
-    Attributes
-    ----------
-    run : str
-    config : ResolvedConfig
-        With the number of threads of a training task.
-    words : Words
-    slices : int
-        Number of slices of a version.
-    directory : str or None
-        Where a node puts temporary files.
-    patience : float
-        Seconds for which the text may be out of reach.
-    """
+    """What the tasks of a run have in common."""
 
     run: str
+    # With the number of threads of a training task.
     config: ResolvedConfig
     words: Words
+    # Number of slices of a version.
     slices: int
+    # Where a node puts temporary files.
     directory: str | None
+    # Seconds for which the text may be out of reach.
     patience: float
 
     @property
@@ -109,33 +99,16 @@ class Common:
 
 @dataclass(frozen=True)
 class Part:
-    """What a replica trains between two merges.
-
-    Attributes
-    ----------
-    replica, epoch : int
-    position : int
-        Tokens trained before by all replicas, in all epochs.
-    rate : float
-        Factor of the learning rate.
-    ranges : tuple of (int, int, int)
-        Number of a block of its text, and where in it the part begins and ends: at the end of the line there.
-    """
+    """What a replica trains between two merges."""
 
     replica: int
     epoch: int
+    # Tokens trained before by all replicas, in all epochs.
     position: int
+    # Factor of the learning rate.
     rate: float
+    # Number of a block of its text, and where in it the part begins and ends: at the end of the line there.
     ranges: tuple[tuple[int, int, int], ...]
-
-
-@dataclass(frozen=True)
-class Trained:
-    """The tallies of a part, and the seconds that it took: by the clock, and of processors."""
-
-    tallies: dict[str, float]
-    seconds: float
-    processor: float
 
 
 def rows_of(part: int, parts: int, n_rows: int) -> slice:
@@ -151,6 +124,8 @@ def examine(
 ) -> tuple[str | None, str | None]:
     """Return why this node cannot take part, or None, and the instruction set that it trains with.
 
+    It must have this version, reach at most four of the files, from the first to the last, the storage of
+    checkpoints if there are any, and a directory for temporary files.
     A server that does not answer at the moment raises a DataError.
     """
     if version != __version__:
@@ -159,7 +134,7 @@ def examine(
     try:
         with tempfile.TemporaryFile(dir=directory):
             pass
-        for file in files:
+        for file in files[:: -(-len(files) // 4) or 1]:
             if is_url(file):
                 url_identity(file, SECONDS_TO_OPEN)
             else:
@@ -227,7 +202,7 @@ def encode(common: Common, text: Text, shard: Shard, blocks: int) -> Iterator[An
         tokens, stats, fingerprint = np.empty(0, np.int32), CorpusStats(), ""
     ends = [end_of_line(tokens, i * len(tokens) // blocks) for i in range(blocks + 1)]
     lengths = np.diff(ends).tolist()
-    yield Encoded(len(tokens), stats, fingerprint, lengths)
+    yield Encoded(stats, fingerprint, lengths)
     for begin, end in pairwise(ends):
         yield np.array(tokens[begin:end])
 
@@ -316,7 +291,6 @@ def train(common: Common, text: Text, n_tokens: int, part: Part, alone: bool, *o
 
     ``objects`` are the slices of a version, and the blocks that the ranges of the part are in.
     """
-    started, began = time.monotonic(), time.process_time()
     slices, texts = objects[: common.slices], objects[common.slices :]
     replica = _replica(common, text, n_tokens)
     model = _filled(replica, slices)
@@ -335,7 +309,7 @@ def train(common: Common, text: Text, n_tokens: int, part: Part, alone: bool, *o
         position += end - begin
     if (fault := sign_of_divergence(model, sample=True)) is not None:
         raise TrainingDiverged(f"training diverged: {fault}. Lower alpha (now {common.config.alpha:g})")
-    yield Trained(tallies, time.monotonic() - started, time.process_time() - began)
+    yield tallies
     for before, after in zip(slices, _sliced(replica.parameters, common.slices), strict=True):
         if alone:
             yield after
@@ -347,44 +321,28 @@ def train(common: Common, text: Text, n_tokens: int, part: Part, alone: bool, *o
 def reduce(
     common: Common, plan: MergePlan, tokens: float, alpha: float, touched: Any, *deltas: list[Delta]
 ) -> Iterator[Any]:
-    """Yield the sizes of the deltas and of the result, and the processor's seconds; then the result.
+    """Yield the sizes of the deltas and of the result, then the result.
 
     The order of the deltas is that of the replicas: sums of floats depend on it.
     """
-    began = time.process_time()
 
     def merged(name: str, rows: slice, *of_each: Delta) -> Delta:
         return Delta.total(of_each, plan.factors(touched, name, tokens, alpha, rows), of_each[0].width)
 
     found = _in_threads(common, merged, *zip(*_blocks(touched), strict=True), *deltas)
-    sizes = [sum(delta.nbytes for delta in each) for each in (*deltas, found)]
-    yield sizes, time.process_time() - began
+    yield [sum(delta.nbytes for delta in each) for each in (*deltas, found)]
     yield found
 
 
 def apply(common: Common, *objects: Any) -> Iterator[Any]:
-    """Yield the processor's seconds, then some slices of the new version from merged deltas and the old."""
-    began, n = time.process_time(), len(objects) // 2
-    made = []
+    """Yield None, then some slices of the new version from merged deltas and the old."""
+    n = len(objects) // 2
+    yield None
     for deltas, old in zip(objects[:n], objects[n:], strict=True):
         new = {name: np.array(rows) for name, rows in old.items()}
         of_blocks = [new[name][rows] for name, rows in _blocks(new)]
         _in_threads(common, Delta.add_to, deltas, of_blocks)
-        made.append(new)
-    yield time.process_time() - began
-    yield from made
-
-
-def encode_valid(common: Common, text: Text, files: Sequence[str]) -> NDArray[np.int32]:
-    """Return the tokens of the held-out text."""
-    set_retry_timeout(common.patience)
-    try:
-        vocab, options = _vocab(common, text), common.config.text_options()
-        found = encode_corpus(list(files), options, vocab=vocab, cache_dir=common.folder).tokens
-    except DataError as error:
-        raise DataError(f"held-out text: {error}") from error
-    assert isinstance(found, np.ndarray)
-    return np.array(found)
+        yield new
 
 
 def held_out(common: Common, text: Text, n_tokens: int, tokens: NDArray[np.int32], *slices: Slice) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +21,10 @@ Text = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Words:
-    """What the driver keeps of a vocabulary: its size and counts, but not the words.
-
-    Attributes
-    ----------
-    n_words : int
-    raw_tokens, raw_types : int
-        Tokens and types of the text before rare words were dropped.
-    """
+    """What the driver keeps of a vocabulary: its size and counts, but not the words."""
 
     n_words: int
+    # raw_tokens, raw_types: Tokens and types of the text before rare words were dropped.
     raw_tokens: int
     raw_types: int
 
@@ -48,14 +41,6 @@ class Words:
             vocab = Vocab.load(path)
         vocab.raw_tokens, vocab.raw_types = self.raw_tokens, self.raw_types
         return vocab
-
-
-@dataclass(frozen=True)
-class SharedWords:
-    """Words, and the reference to their text in the object store."""
-
-    words: Words
-    text: Any
 
 
 def text_of(vocab: Vocab) -> Text:

@@ -4,24 +4,28 @@ Input: a corpus of any kind (`Corpus`) and how to read it. Output: a `Vocab` and
 word ids with -1 after each line, memory-mapped or read again in each pass.
 """
 
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
+
+from wordvec_ca.corpus.cache import identity_of
 from wordvec_ca.corpus.collocations import find_phrases, save_phrases
-from wordvec_ca.corpus.document_starts import DocumentStarts
-from wordvec_ca.corpus.documents import DocumentLines, DocumentTags, Tag
+from wordvec_ca.corpus.documents import DocumentLines, DocumentStarts, DocumentTags, Tag
 from wordvec_ca.corpus.encode import (
     EncodedCorpus,
+    TokenStream,
     count_corpus,
     encode_corpus,
     reopen_corpus,
     stream_corpus,
     write_vocabulary,
 )
-from wordvec_ca.corpus.neighbouring_lines import likeness_of_lines
-from wordvec_ca.corpus.options import TextOptions
+from wordvec_ca.corpus.neighbouring_lines import likeness_of_neighbours
+from wordvec_ca.corpus.options import TextOptions, fields_of_training
 from wordvec_ca.corpus.phrases import Phrases
 from wordvec_ca.corpus.reading import NoWords, ReadingProgress
 from wordvec_ca.corpus.source import Corpus, Source, sessions_of
 from wordvec_ca.corpus.stats import CorpusStats
-from wordvec_ca.corpus.stream import TokenStream
 from wordvec_ca.corpus.token_lists import (
     LiveTokens,
     ScannedCorpus,
@@ -40,43 +44,4 @@ from wordvec_ca.corpus.type_parts import (
     types_by_count,
 )
 from wordvec_ca.corpus.vocab import NothingLeft, Vocab
-
-__all__ = [
-    "Corpus",
-    "CorpusStats",
-    "DocumentLines",
-    "DocumentStarts",
-    "DocumentTags",
-    "EncodedCorpus",
-    "LiveTokens",
-    "NoWords",
-    "NothingLeft",
-    "Phrases",
-    "ReadingProgress",
-    "ScannedCorpus",
-    "ScannedDocuments",
-    "Source",
-    "Tag",
-    "TextOptions",
-    "TokenStream",
-    "Vocab",
-    "count_corpus",
-    "count_in_parts",
-    "count_token_lists",
-    "encode_corpus",
-    "find_phrases",
-    "fingerprint",
-    "gathered_vocab",
-    "least_count",
-    "likeness_of_lines",
-    "merge_types",
-    "reopen_corpus",
-    "save_phrases",
-    "scan_documents",
-    "scan_text",
-    "scan_token_lists",
-    "sessions_of",
-    "stream_corpus",
-    "types_by_count",
-    "write_vocabulary",
-]
+from wordvec_ca.text import Sessions

@@ -1,9 +1,9 @@
 """Stores an encoded corpus on disk, and uses it again if nothing has changed.
 
-A cache directory contains ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv``,
-and ``cache.json``, which records what the ids were made from. A cache is used only if it is complete: each
-file is complete before it gets its name, and ``cache.json`` is written last. Before a cache is used, sizes
-and digests are compared: first digests of both ends of each file, then of its whole content.
+A cache directory contains ``tokens.i32`` (int32 ids in native byte order, -1 after each line), ``vocab.tsv``
+and ``rare.tsv``, and ``cache.json``, which records what the ids were made from. A cache is used only if it is
+complete: each file is complete before it gets its name, and ``cache.json`` is written last. Before a cache is
+used, sizes and digests are compared: first digests of both ends of each file, then of its whole content.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordvec_ca.corpus.document_starts import DocumentStarts
-from wordvec_ca.corpus.documents import DocumentTags
+from wordvec_ca.corpus.documents import DocumentStarts, DocumentTags
 from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
 from wordvec_ca.corpus.stats import CorpusStats, Encoding, begin_fingerprint, digest_vocab
@@ -35,6 +34,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, is_url, save_json, take_lock, withdraw
 from wordvec_ca.kernels import UNICODE_VERSION
 from wordvec_ca.showable import has_secrets, showable_name
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.text import (
     TextFiles,
     find_files,
@@ -44,28 +44,28 @@ from wordvec_ca.text import (
     url_identity,
 )
 
-TOKENS, VOCAB, RECORD = "tokens.i32", "vocab.tsv", "cache.json"
+TOKENS, RECORD = "tokens.i32", "cache.json"
 
+# File with the tags of each document, as JSON, if the records have tags.
 TAGS = "documents.tags"
-"""File with the tags of each document, as JSON, if the records have tags."""
 
+# File with the beginnings of documents of several lines, and then their numbers (int64).
 STARTS = "documents.i64"
-"""File with the beginnings of documents of several lines, and then their numbers (int64)."""
 
-CACHE_FORMAT = 3
-"""Version of the ids; to be increased when new code computes other ids for the same text."""
+T = TypeVar("T")
+
+# Version of the ids; to be increased when new code computes other ids for the same text.
+CACHE_FORMAT = 4
 
 
+# Number of attempts to create a folder, since other runs may remove it while it is empty.
 ATTEMPTS = 20
-"""Number of attempts to create a folder, since other runs may remove it while it is empty."""
 
 
 def recipe(files: TextFiles | None, options: TextOptions, vocab: Vocab | None) -> dict[str, Any]:
-    """Return everything that determines the ids, as JSON values.
-
-    The options are listed by hand: some do not affect the ids, and for others a digest or a version is
-    needed.
-    """
+    """Return everything that determines the ids, as JSON values."""
+    # The options are listed by hand: some do not affect the ids, and for others a digest or a version is
+    # needed.
     phrases = options.loaded_phrases()
     return {
         "format": CACHE_FORMAT,
@@ -96,7 +96,7 @@ def identities(files: TextFiles | None) -> list[dict[str, Any]] | None:
     """Return an identifier of each file of a corpus; None if the files cannot be recognised."""
     if files is None or files.bytes_total is None:
         return None
-    return [_identity(str(file)) for file in files.files]
+    return [identity_of(str(file)) for file in files.files]
 
 
 def difference(before: list[dict[str, Any]] | None, now: list[dict[str, Any]] | None) -> str | None:
@@ -107,35 +107,34 @@ def difference(before: list[dict[str, Any]] | None, now: list[dict[str, Any]] | 
     return f"{changed[0]} has changed or is new" if changed else "the list of files has changed"
 
 
+# Exceptions that a damaged record raises.
 _DAMAGE = (
     *(AttributeError, DataError, KeyError, IndexError, OSError, OverflowError),
     *(RecursionError, TypeError, ValueError),
 )
-"""Exceptions that a damaged record raises."""
 
 
 def find(directory: Path, wanted: dict[str, Any]) -> Encoding | str:
     """Return a cached encoding if it is complete and has this recipe; otherwise why it cannot be used."""
-    try:
-        record = json.loads((directory / RECORD).read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return f"there is no cache in {directory}"
-    except (OSError, RecursionError, ValueError) as error:
-        return f"the cache in {directory} cannot be read: {error}"
-    try:
-        return _difference(record["recipe"], wanted) or _whole(directory, record)
-    except _DAMAGE as error:
-        return f"the cache in {directory} is damaged: {error}"
+    return _read(directory, lambda record: _difference(record["recipe"], wanted) or _whole(directory, record))
 
 
 def reopen(directory: Path, corpus: Any = None) -> tuple[Encoding, str | None] | str:
     """Return a complete cache and a description of changes in its corpus, or why it cannot be used."""
-    try:
-        record = json.loads((directory / RECORD).read_text("utf-8"))
+
+    def opened(record: dict[str, Any]) -> tuple[Encoding, str | None] | str:
         if record["recipe"]["format"] != CACHE_FORMAT or record["recipe"]["byteorder"] != sys.byteorder:
             return f"the cache in {directory} was made by another version or machine"
         found = _whole(directory, record)
         return found if isinstance(found, str) else (found, _change(record["recipe"]["files"] or [], corpus))
+
+    return _read(directory, opened)
+
+
+def _read(directory: Path, use: Callable[[dict[str, Any]], T | str]) -> T | str:
+    """Return what a function makes of the record of a cache, or why the cache cannot be used."""
+    try:
+        return use(json.loads((directory / RECORD).read_text("utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return f"there is no cache in {directory}"
     except _DAMAGE as error:
@@ -148,7 +147,7 @@ def _change(files: list[dict[str, Any]], corpus: Any) -> str | None:
         if _is_remote(file["path"]):
             try:
                 whole = _whole_names(corpus) if whole is None else whole
-                now = _identity(whole.get(file["path"], file["path"]))
+                now = identity_of(whole.get(file["path"], file["path"]))
                 if any(now[name] != file[name] for name in ("path", "size", "mark")):
                     return f"{file['path']!r} has changed"
             except DataError as error:
@@ -156,7 +155,7 @@ def _change(files: list[dict[str, Any]], corpus: Any) -> str | None:
             continue
         if not os.path.exists(file["path"]):
             return f"{file['path']!r} has vanished"
-        if _identity(file["path"]) != file:
+        if identity_of(file["path"]) != file:
             return f"{file['path']!r} has changed"
     return None
 
@@ -183,8 +182,7 @@ def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str | None:
 def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
     if _parts(directory) != record["parts"]:
         return f"the cache in {directory} is damaged: its files are not those that were written"
-    vocab = Vocab.load(directory / VOCAB)
-    vocab.raw_tokens, vocab.raw_types = record["raw"]
+    vocab = Vocab.load_all(directory, *record["raw"])
     options = record["recipe"]["options"]
     digest = begin_fingerprint(vocab, options["tokenizer"], lowercase=options["lowercase"])
     ids = tokens(directory)
@@ -192,9 +190,13 @@ def _whole(directory: Path, record: dict[str, Any]) -> Encoding | str:
         digest.update(ids[start : start + (1 << 22)].data)
     if digest.hexdigest() != record["fingerprint"]:
         return f"the cache in {directory} is damaged: its words or ids are not those that were written"
-    if record.get("starts") is not None and _read_starts(directory).digest != record["starts"]:
-        return f"the cache in {directory} is damaged: {STARTS} is not what was written"
-    return Encoding(vocab, CorpusStats(**record["stats"]), record["fingerprint"])
+    stats, starts = CorpusStats(**record["stats"]), None
+    if record.get("starts") is not None:
+        starts = DocumentStarts(*np.fromfile(directory / STARTS, np.int64).reshape(2, -1))
+        if starts.digest != record["starts"]:
+            return f"the cache in {directory} is damaged: {STARTS} is not what was written"
+    tags = _tags(directory, options.get("documents"), stats.sentences)
+    return Encoding(vocab, stats, record["fingerprint"], tags, starts)
 
 
 def tokens(directory: Path) -> NDArray[np.int32]:
@@ -202,34 +204,17 @@ def tokens(directory: Path) -> NDArray[np.int32]:
     return np.memmap(directory / TOKENS, dtype=np.int32, mode="r")
 
 
-def tags(directory: Path, encoding: Encoding) -> DocumentTags | None:
-    """Return the tags and rows of the documents in a cache; None if its lines are not documents."""
-    record = json.loads((directory / RECORD).read_text("utf-8"))
-    given = record["recipe"]["options"].get("documents")
-    if given is None:
+def _tags(directory: Path, fields: list[str | None] | None, n: int) -> DocumentTags | None:
+    """Return the tags of the n documents in a cache; None if its lines are not documents."""
+    if fields is None:
         return None
-    if given == [None]:
-        return DocumentTags(encoding.stats.sentences)
-    path = directory / TAGS
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = DocumentTags.of(json.loads(line) for line in file)
-    except (OSError, TypeError, ValueError) as error:
-        raise DataError(f"{str(path)!r} cannot be used: {error}") from error
-    if found.n_lines != encoding.stats.sentences:
-        raise DataError(f"{str(path)!r} has tags for {found.n_lines} of {encoding.stats.sentences} documents")
+    if fields == [None]:
+        return DocumentTags(n)
+    with open(directory / TAGS, encoding="utf-8") as file:
+        found = DocumentTags.of(json.loads(line) for line in file)
+    if found.n_lines != n:
+        raise DataError(f"{TAGS} has tags for {found.n_lines} of {n} documents")
     return found
-
-
-def starts(directory: Path) -> DocumentStarts | None:
-    """Return where documents of several lines begin in a cache; None if each line is independent."""
-    record = json.loads((directory / RECORD).read_text("utf-8"))
-    return None if record.get("starts") is None else _read_starts(directory)
-
-
-def _read_starts(directory: Path) -> DocumentStarts:
-    found = np.fromfile(directory / STARTS, np.int64)
-    return DocumentStarts(*found.reshape(2, -1))
 
 
 def invalidate(directory: Path) -> None:
@@ -242,16 +227,15 @@ def complete(
     made: dict[str, Any],
     encoding: Encoding,
     tags: Iterable[Any] | None = None,
-    starts: DocumentStarts | None = None,
 ) -> None:
     """Write the other files of a new cache, whose ``tokens.i32`` exists already."""
     if tags is not None:
         with atomic_file(directory / TAGS, follow_links=False) as file:
             file.writelines(json.dumps(of_line).encode() + b"\n" for of_line in tags)
-    if starts is not None:
+    if (starts := encoding.starts) is not None:
         with atomic_file(directory / STARTS, follow_links=False) as file:
             file.write(np.concatenate([starts.starts, starts.numbers]).data)
-    encoding.vocab.save(directory / VOCAB)
+    encoding.vocab.save_all(directory)
     record = {
         "recipe": made,
         "stats": encoding.stats.as_dict(),
@@ -265,15 +249,13 @@ def complete(
 
 def _parts(directory: Path) -> list[dict[str, Any]]:
     """Return identifiers of the two large files. They stay the same if the directory is copied or moved."""
-    parts = [_identity(os.fspath(directory / name)) for name in (TOKENS, VOCAB)]
+    parts = [identity_of(os.fspath(directory / name)) for name in (TOKENS, ModelFile.VOCAB)]
     return [{key: part[key] for key in ("size", "ends")} for part in parts]
 
 
-def _identity(path: str) -> dict[str, Any]:
-    """Return values that change when a file changes: its size, its time and a digest of both ends.
-
-    For a remote file, return the identifier from its server.
-    """
+def identity_of(path: str) -> dict[str, Any]:
+    """Return values that change when a file changes: its size, its time and a digest of both ends."""
+    # For a remote file, return the identifier from its server.
     if _is_remote(path):
         return url_identity(path)
     try:
@@ -297,10 +279,9 @@ def _is_remote(path: str) -> bool:
 
 
 def nameless_file(directory: Path) -> IO[bytes]:
-    """Open a temporary file that the system removes when the process ends, even if it is killed.
-
-    The folder is created if necessary, since another run that uses the same folder may just have removed it.
-    """
+    """Open a temporary file that the system removes when the process ends, even if it is killed."""
+    # The folder is created if necessary, since another run that uses the same folder may just have removed
+    # it.
     for attempt in range(ATTEMPTS):
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -313,11 +294,9 @@ def nameless_file(directory: Path) -> IO[bytes]:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Wait until no other process has locked a cache, then lock it: several runs may use one directory.
-
-    The lock is held until the tokens are mapped. If another run replaces the files later, the map stays
-    valid.
-    """
+    """Wait until no other process has locked a cache, then lock it: several runs may use one directory."""
+    # The lock is held until the tokens are mapped. If another run replaces the files later, the map stays
+    # valid.
     try:
         descriptor = os.open(directory, os.O_RDONLY)
     except OSError:  # Windows opens no folders, and has no such locks

@@ -24,8 +24,8 @@ from wordvec_ca.files import atomic_file, compress_by_suffix
 SCORINGS = ("word2phrase", "npmi")
 THRESHOLDS = {"word2phrase": 100.0, "npmi": 0.5}
 
+# Number of pairs that are sorted in memory at a time.
 _PAIRS_AT_ONCE = 1 << 23
-"""Number of pairs that are sorted in memory at a time."""
 
 
 class Collocation(NamedTuple):
@@ -44,11 +44,9 @@ def find_phrases(
     threshold: float | None = None,
     progress: ReadingProgress | None = None,
 ) -> list[Collocation]:
-    """Find pairs of neighbouring words that occur together more often than by chance.
-
-    The text is read twice: words are counted, then pairs, which are sorted on disk. Tokens without a letter
-    or digit are not part of a phrase, and no phrase crosses a line.
-    """
+    """Find pairs of neighbouring words that occur together more often than by chance."""
+    # The text is read twice: words are counted, then pairs, which are sorted on disk. Tokens without a
+    # letter or digit are not part of a phrase, and no phrase crosses a line.
     if scoring not in SCORINGS:
         hint = did_you_mean(scoring, SCORINGS)
         raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}; got {scoring!r}.{hint}")

@@ -20,16 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError, Option
+from wordvec_ca.files import reserve
 from wordvec_ca.kernels import Lexicon, vocabulary_lines
 from wordvec_ca.machine import free_memory
 
+# Number of bits of a word's hash that choose its part.
 BITS = 7
-"""Number of bits of a word's hash that choose its part."""
 
 _AT_ONCE = 1 << 24
 
+# Default number of bytes for words and counts, if four times as many are free.
 MOST_MEMORY = 1 << 30
-"""Default number of bytes for words and counts, if four times as many are free."""
 
 
 def memory_for_types() -> int:
@@ -37,8 +38,8 @@ def memory_for_types() -> int:
     return max(min(free_memory() // 4, MOST_MEMORY), 1 << 26)
 
 
+# Number of a lexicon, ids of types in that lexicon, and ids of the same types in the part.
 Owner = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""Number of a lexicon, ids of types in that lexicon, and ids of the same types in the part."""
 
 
 class SpilledTypes:
@@ -114,13 +115,9 @@ class SpilledTypes:
                 self._begins[number] = total
                 total += n
             try:
-                os.posix_fallocate(
-                    self._ids.fileno(), 0, max(4 * total, 4)
-                )  # otherwise a full disk would end the process with SIGBUS
+                reserve(self._ids.fileno(), max(4 * total, 4))
             except OSError as error:
                 raise self._full(error) from error
-            except AttributeError:  # not on this system
-                self._ids.truncate(max(4 * total, 4))
             ids = np.memmap(self._ids, dtype=np.int32, mode="r+", shape=(max(total, 1),))
         for merged, owners in self.parts():
             final = whole.absorb(merged, least)

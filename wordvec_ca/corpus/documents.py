@@ -1,7 +1,8 @@
-"""Maps the lines of a text to documents: to their tags and their rows of parameters."""
+"""Documents of an encoded text: where they begin, their tags, and their rows of parameters."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,35 +12,99 @@ from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import release_pages
+from wordvec_ca.kernels import LINE_END
+
+# Number of tokens that are searched at a time.
+SEARCHED_TOKENS = 1 << 22
+
+
+@dataclass(frozen=True)
+class DocumentStarts:
+    """The document of each position of an encoded text."""
+
+    # shape (n,), int64, ascending; Positions of the tokens with which a document begins, or continues after
+    # lines of another.
+    starts: NDArray[np.int64]
+    # shape (n,), int64; Number of the document that begins there.
+    numbers: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """How many documents there are."""
+        return len(np.unique(self.numbers))
+
+    def of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the documents that contain these positions of the text."""
+        return self.numbers[np.searchsorted(self.starts, places, side="right") - 1]
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest, the same on all machines."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.starts, self.numbers):
+            digest.update(array.astype("<i8").data)
+        return digest.hexdigest()
+
+
+class KeptTokens:
+    """Counts the kept tokens before each document while blocks of a text get their final ids.
+
+    An encoded text lacks rare words and empty lines, and long lines are cut. So the position of a document is
+    given by the number of tokens before it, not by its line.
+    """
+
+    def __init__(self, lines: Sequence[int], numbers: Sequence[int]) -> None:
+        self._lines = np.array(lines, np.int64)
+        self._numbers = np.array(numbers, np.int64)
+        self._before = np.zeros(len(lines), np.int64)
+        self._read = self._kept = 0  # number of lines and of tokens so far
+
+    def add(self, ids: NDArray[np.int32], final: NDArray[np.int32]) -> None:
+        """Count the next block, given its provisional ids, with LINE_END after each line, and the final
+        ones.
+        """
+        kept = np.cumsum((ids >= 0) & (final[np.maximum(ids, 0)] >= 0))
+        at_ends = kept[ids == LINE_END]
+        low, high = np.searchsorted(self._lines, [self._read + 1, self._read + 1 + len(at_ends)])
+        self._before[low:high] = self._kept + at_ends[self._lines[low:high] - self._read - 1]
+        self._read += len(at_ends)
+        self._kept += int(kept[-1]) if len(kept) else 0
+
+    def starts(self, tokens: NDArray[np.int32]) -> DocumentStarts:
+        """Return where the documents begin in the encoded text. Documents without tokens are left out."""
+        places = np.empty(len(self._before), np.int64)
+        passed = first = 0
+        for start in range(0, len(tokens), SEARCHED_TOKENS):
+            words = np.flatnonzero(tokens[start : start + SEARCHED_TOKENS] >= 0)
+            last = int(np.searchsorted(self._before, passed + len(words)))
+            places[first:last] = start + words[self._before[first:last] - passed]
+            passed, first = passed + len(words), last
+        # if several documents begin at the same token, only the last one contains it
+        kept = np.append(np.diff(self._before[:first]) > 0, True)[:first]
+        return DocumentStarts(places[:first][kept], self._numbers[:first][kept])
+
 
 Tag = str | int
 
+# Mark in the tokens of a chunk. It follows a line end, once for each further tag of the document.
 FURTHER_TAG = -2
-"""Mark in the tokens of a chunk. It follows a line end, once for each further tag of the document."""
 
+# Number of tokens in a block whose line ends are counted at a time.
 BLOCK_TOKENS = 1 << 20
-"""Number of tokens in a block whose line ends are counted at a time."""
 
 
 @dataclass(frozen=True)
 class DocumentTags:
-    """The documents of the lines of a text.
+    """The documents of the lines of a text."""
 
-    Attributes
-    ----------
-    n : int
-        Number of documents or, if there are tags, of tags.
-    names : list of str and int, or None
-        The tag of each row; None if each row's tag is its number.
-    ends : ndarray of shape (n_lines,), int64, or None
-        Where the rows of each line end in ``rows``; None if the k-th line has the k-th row.
-    rows : ndarray, int64, or None
-        The rows of the first line, then of the second, ...
-    """
-
+    # Number of documents or, if there are tags, of tags.
     n: int
+    # The tag of each row; None if each row's tag is its number.
     names: Sequence[Tag] | None = None
+    # shape (n_lines,), int64, or None; Where the rows of each line end in ``rows``; None if the k-th line
+    # has the k-th row.
     ends: NDArray[np.int64] | None = None
+    # The rows of the first line, then of the second, ...
     rows: NDArray[np.int64] | None = None
 
     @classmethod
@@ -60,10 +125,8 @@ class DocumentTags:
         return cls(len(names), None if plain else names, np.array(ends, np.int64), np.array(rows, np.int64))
 
     def after(self, former: DocumentTags) -> DocumentTags:
-        """Return these documents with row numbers that continue those of a model that is trained further.
-
-        A tag that the model has keeps its row. If neither side has tags, all documents are new.
-        """
+        """Return these documents with row numbers that continue those of a model that is trained further."""
+        # A tag that the model has keeps its row. If neither side has tags, all documents are new.
         if self.names is None and former.names is None:
             ends = np.arange(1, self.n + 1, dtype=np.int64) if self.ends is None else self.ends
             rows = np.arange(self.n, dtype=np.int64) if self.rows is None else self.rows

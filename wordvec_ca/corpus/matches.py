@@ -12,11 +12,11 @@ from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.errors import Option, OptionWarning
 from wordvec_ca.text import TOKENIZERS, normal_word, tokenize, twins, with_ligatures
 
+# If a larger share of the words has a common property, that is the likely cause.
 FEW = 0.1
-"""If a larger share of the words has a common property, that is the likely cause."""
 
+# Usually at least this share of the tokens is in a vocabulary.
 USUAL = 0.9
-"""Usually at least this share of the tokens is in a vocabulary."""
 
 _LOOKED_AT = 50_000
 

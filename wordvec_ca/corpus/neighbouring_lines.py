@@ -1,4 +1,6 @@
-"""Tests whether consecutive lines are more alike than distant ones; if so, lines are not independent."""
+"""Tests whether consecutive documents (lines, or groups of lines) are more alike than distant ones; if so,
+they are not independent.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +8,69 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Largest number of pairs of neighbours, and of distant documents, that are compared.
 PAIRS = 4_000
-"""Largest number of pairs of neighbouring lines, and of distant lines, that are compared."""
 
+# Tokens of a document that are read: the subject shows in fewer, and whole books would take minutes.
+BEGINNING = 1_000
+
+# A word that makes up this share of the text has half weight in the vector of a document.
 RARITY = 1e-3
-"""A word that makes up this share of the text has half weight in the vector of a line."""
 
+# Neighbours are more alike if the difference of cosines exceeds so many standard errors, and this
+# value.
 SURE, MUCH = 4.0, 0.02
-"""Neighbouring lines are more alike if the difference of cosines exceeds so many standard errors, and this
-value.
-"""
 
 
 class Likeness(NamedTuple):
-    """Similarity of neighbouring and of distant lines.
+    """Similarity of neighbouring and of distant documents."""
 
-    Attributes
-    ----------
-    near, far : float
-        Mean cosine of consecutive lines, and of lines drawn at random from the same text.
-    error : float
-        Standard error of the difference.
-    """
-
+    # near, far: Mean cosine of consecutive documents, and of some drawn at random from the same text.
     near: float
     far: float
+    # Standard error of the difference.
     error: float
 
     @property
     def dependent(self) -> bool:
-        """Whether consecutive lines are clearly more alike than distant ones."""
+        """Whether consecutive documents are clearly more alike than distant ones."""
         return self.near - self.far > max(MUCH, SURE * self.error)
 
-    def caution(self, consequence: str) -> str:
-        """Return a warning that lines are not independent documents; ``consequence`` names the effect."""
+    def caution(self, consequence: str, what: str = "line") -> str:
+        """Return a warning that documents are not independent; ``consequence`` names the effect."""
+        remedy = (
+            "give the documents (--group-by files, if each file is one; in Python Documents)"
+            if what == "line"
+            else "give larger ones (--group-by files)"
+        )
         return (
-            f"lines are not independent: the cosine of a line with the next is {self.near:.2f}, with a "
-            f"line far away {self.far:.2f}. {consequence}; give the documents (--group-by; in Python "
-            "Documents)"
+            f"{what}s are not independent: the cosine of a {what} with the next is {self.near:.2f}, with a "
+            f"{what} far away {self.far:.2f}. {consequence}; {remedy}"
         )
 
 
-def likeness_of_lines(
-    tokens: np.ndarray, labels: np.ndarray, directions: np.ndarray, counts: np.ndarray, seed: int
+def likeness_of_neighbours(
+    tokens: np.ndarray,
+    documents: np.ndarray,
+    labels: np.ndarray,
+    directions: np.ndarray,
+    counts: np.ndarray,
+    seed: int,
 ) -> Likeness:
-    """Compare neighbouring lines with distant ones."""
+    """Compare neighbouring documents with distant ones, given the document of each line, in ascending order,
+    and the text of each document.
+    """
     rng = np.random.default_rng([seed, 0x6E656172])
-    ends = np.flatnonzero(tokens < 0) + 1
+    ends = (np.flatnonzero(tokens < 0) + 1)[np.append(np.flatnonzero(np.diff(documents)), len(documents) - 1)]
     starts = np.append(0, ends[:-1])
     weights = RARITY / (RARITY + counts / counts.sum())
     centre = (weights * counts) @ directions / (weights * counts).sum()
 
-    def vectors(lines: np.ndarray) -> np.ndarray:
-        found = np.zeros((len(lines), directions.shape[1]))
-        for i, line in enumerate(lines.tolist()):
-            words = tokens[starts[line] : ends[line] - 1]
+    def vectors(chosen: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(chosen), directions.shape[1]))
+        for i, number in enumerate(chosen.tolist()):
+            words = tokens[starts[number] : min(ends[number], starts[number] + BEGINNING)]
+            words = words[words >= 0]
             if len(words):
                 found[i] = weights[words] @ (directions[words] - centre)
         lengths = np.linalg.norm(found, axis=1, keepdims=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from wordvec_ca.corpus import sentence_file
 from wordvec_ca.corpus.phrases import Phrases
@@ -18,6 +20,7 @@ from wordvec_ca.text import (
     check_test_last,
     check_tokenizer,
     field_names,
+    holds_records,
     is_words,
 )
 
@@ -26,40 +29,22 @@ from wordvec_ca.text import (
 class TextOptions(TextFields):
     """How text is split into tokens, and which words are kept. All readers of text get this object.
 
-    It has the options of ``TrainConfig`` that concern text, and:
-
-    Parameters
-    ----------
-    phrases : Phrases or path, optional
-        Sequences of words that become one token each, joined by ``_`` (docs/corpora.md); a path is read with
-        ``Phrases.load``.
-    documents : bool, default False
-        Whether each line, or record, is a document: empty ones are kept, and long ones are not split.
-    tag_field : str, optional
-        The field of records that holds the tag of the document, or a list of tags.
-    order_by, test_last : str, optional
-        With ``group_by``, make sessions of a log: see ``TrainConfig``.
-    group_by : str, optional
-        Record where documents of several lines begin: ``blank-lines``, ``files``, ``lines:N`` or the name of
-        a field of records, see `Documents`.
-    workers : int, optional
-        Number of threads that tokenise; by default one per usable processor. It does not affect the result.
-    block_bytes : int, default 2**20
-        Approximate size of the blocks given to workers. The result does not depend on it.
-
-    Raises
-    ------
-    OptionError
-        An option is out of range.
+    It has the options of ``TrainConfig`` that concern text, and those below.
     """
 
+    # Sequences of words that become one token each, joined by ``_`` (docs/corpora.md); a path is loaded.
     phrases: Phrases | str | os.PathLike[str] | None = None
+    # Whether each line, or record, is a document: empty ones are kept, and long ones are not split.
     documents: bool = False
+    # The field of records that holds the tag of the document, or a list of tags.
     tag_field: str | None = None
+    # Where documents of several lines begin (see `Documents`); with ``order_by`` sessions of a log are made.
     group_by: str | None = None
     order_by: str | None = None
     test_last: str | None = None
+    # Number of threads that tokenise; by default one per usable processor. It does not affect the result.
     workers: int | None = None
+    # Approximate size of the blocks given to workers. The result does not depend on it.
     block_bytes: int = BLOCK_BYTES
 
     def __post_init__(self) -> None:
@@ -125,5 +110,19 @@ class TextOptions(TextFields):
         return Phrases.load(self.phrases)
 
 
+# Options of commands that only count words: no word is dropped.
 EVERY_WORD = TextOptions(min_count=1)
-"""Options of commands that only count words: no word is dropped."""
+
+
+def fields_of_training(config: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """Return the fields with which a model of this configuration read its records: ``field``, ``tag_field``
+    and, of a log, ``group_by`` and ``order_by``; none if these files do not hold records.
+    """
+    field = field_names(config.get("field"))
+    # a model of records may also be asked about plain text, which has no fields
+    if field is None or not all(holds_records(name, field) for name in files):
+        return {}
+    names = ["field", "tag_field"]
+    if config.get("group_by") and config.get("order_by"):  # without a time they are documents to resample
+        names += ["group_by", "order_by"]
+    return {name: config[name] for name in names if config.get(name) is not None}

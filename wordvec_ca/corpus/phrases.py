@@ -10,8 +10,8 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import open_by_content, split_lines
 from wordvec_ca.kernels import PhraseTable
 
+# Largest number of words of a phrase.
 LONGEST_PHRASE = 32
-"""Largest number of words of a phrase."""
 
 
 class Phrases:

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from queue import SimpleQueue
@@ -27,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.corpus.disk_lexicon import SpilledTypes, memory_for_types
-from wordvec_ca.corpus.document_starts import KeptTokens
-from wordvec_ca.corpus.documents import DocumentTags
+from wordvec_ca.corpus.documents import DocumentStarts, DocumentTags, KeptTokens
 from wordvec_ca.corpus.matches import (
     unmatched,
     warn_of_ligatures,
@@ -40,15 +38,16 @@ from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.sentence_file import ReadyIds, SentenceFile
 from wordvec_ca.corpus.source import Source
 from wordvec_ca.corpus.stats import CorpusStats, Encoding, begin_fingerprint
-from wordvec_ca.corpus.vocab import Vocab, lowest_count, nothing_left, save_lines
-from wordvec_ca.errors import DataError
-from wordvec_ca.kernels import Lexicon, renumber
+from wordvec_ca.corpus.vocab import MOST_RARE, Vocab, least_kept, lowest_count, save_lines
+from wordvec_ca.errors import DataError, OptionWarning
+from wordvec_ca.kernels import Lexicon, renumber, vocabulary_lines
 from wordvec_ca.machine import free_memory
 from wordvec_ca.text import (
     SegmentingProcesses,
     Sessions,
     TokenLines,
     cut_into_blocks,
+    encoding_advice,
     in_order,
     is_segmenter,
     normal_word,
@@ -62,8 +61,8 @@ from wordvec_ca.text import (
 if TYPE_CHECKING:
     from wordvec_ca.kernels import Renumbered, TextStats
 
+# Approximate memory in bytes that a word takes while a vocabulary is built.
 BYTES_PER_WORD = 200
-"""Approximate memory in bytes that a word takes while a vocabulary is built."""
 
 ReadingProgress = Callable[[int, int | None, int], None]
 FinalIds = Callable[[int], NDArray[np.int32]]
@@ -112,10 +111,8 @@ class Reading:
         self._largest = (options.count_bytes or memory_for_types()) // len(self.lexicons)
         self._limits = options.min_count, options.max_final_vocab
         self._spilled = SpilledTypes(directory)
-        self._tally = {"text_bytes": 0, "lines": 0, "raw_tokens": 0, "cut_tokens": 0, "repaired_utf8": 0}
         self._line = 0  # line ends since the current file began
         self._joined = False  # whether a phrase has occurred
-        self._first_repaired: str | None = None
         self._repaired_sample = b""
         self.fingerprint = ""
         self.kept_tokens: KeptTokens | None = None
@@ -151,14 +148,11 @@ class Reading:
             started = time.perf_counter()
             self._spill_all()
             counts, types = self._spilled.counts()
-            least = max(1, lowest_count(counts, *self._limits, types))
+            least = least_kept(counts, *self._limits, types)
             kept = counts >= least
-            if not kept.any():
-                raise nothing_left(counts, *self._limits, types)
             save_lines(path, self._spilled.lines(least))
-            self.stats = replace(
-                self.stats, raw_types=int(types.sum()), seconds_merging=time.perf_counter() - started
-            )
+            self.stats.raw_types = int(types.sum())
+            self.stats.seconds_merging = time.perf_counter() - started
             self._add_kept(int((counts * types)[kept].sum()))
             return int(types[kept].sum())
 
@@ -168,7 +162,7 @@ class Reading:
                 pass
 
     def _add_kept(self, tokens: int) -> None:
-        self.stats = replace(self.stats, kept_tokens=tokens, oov_tokens=self.stats.raw_tokens - tokens)
+        self.stats.kept_tokens, self.stats.oov_tokens = tokens, self.stats.raw_tokens - tokens
 
     def encode(self, spill: IO[bytes], out: IO[bytes]) -> Encoding:
         """Read everything and write the final ids to ``out``."""
@@ -204,9 +198,15 @@ class Reading:
             for ids, found in in_order(pool, work, read_back(), 2 * self.threads):
                 written.write(ids, found)
             out.flush()
-        self.stats = replace(self.stats, seconds_renumbering=time.perf_counter() - started)
+        self.stats.seconds_renumbering = time.perf_counter() - started
         self._complete(written, vocab)
-        return Encoding(vocab, self.stats, digest.hexdigest())
+        return Encoding(vocab, self.stats, digest.hexdigest(), self._tags())
+
+    def starts(self, tokens: NDArray[np.int32]) -> DocumentStarts | None:
+        """Return where documents of several lines begin in the encoded text; None if each line is
+        independent.
+        """
+        return None if self.kept_tokens is None else self.kept_tokens.starts(tokens)
 
     def stream(self) -> Generator[NDArray[np.int32]]:
         """Read everything; yield the final ids of the given vocabulary, some at a time, and store nothing."""
@@ -236,8 +236,7 @@ class Reading:
         ids[: len(vocab)] = np.arange(len(vocab), dtype=np.int32)
         return ids
 
-    @property
-    def tags(self) -> DocumentTags | None:
+    def _tags(self) -> DocumentTags | None:
         """The documents of the lines that were read; None if the lines are not documents."""
         if not self.options.documents:
             return None
@@ -255,21 +254,15 @@ class Reading:
             warn_of_ligatures(vocab, self.options)
         if self.phrases is not None:
             joined = sum("_".join(words) in vocab for words in self.phrases.sequences)
-            records = {**self.stats.records, "given phrases": len(self.phrases), "joined phrases": joined}
-            self.stats = replace(self.stats, records=records)
+            self.stats.records |= {"given phrases": len(self.phrases), "joined phrases": joined}
             if not self._joined:
                 warn_of_phrases(self.phrases, self.options)
 
     def _complete(self, written: SentenceFile, vocab: Vocab) -> None:
         """Add the statistics known after the final ids are written."""
         self._report_matches(vocab)
-        self.stats = replace(
-            self.stats,
-            sentences=written.sentences,
-            split_lines=written.split,
-            kept_tokens=written.kept,
-            oov_tokens=self.stats.raw_tokens - written.kept,
-        )
+        self.stats.sentences, self.stats.split_lines = written.sentences, written.split
+        self._add_kept(written.kept)
         if written.kept == 0:
             reason = unmatched(vocab.words, self.options)
             raise NoWords(
@@ -315,20 +308,16 @@ class Reading:
                     self._add(text, found)
                     yield number, ids
                     self._report()
-        if self._tally["text_bytes"] == 0 and not self._tally["raw_tokens"]:
+        if self.stats.text_bytes == 0 and not self.stats.raw_tokens:
             where = files.named if files else "the iterable"
             raise NoWords(f"the corpus is empty: there is no text in {where}")
-        if self._tally["raw_tokens"] == 0:
+        if self.stats.raw_tokens == 0:
             raise NoWords("there is no word in the corpus: it is nothing but white space")
         self._check_encoding()
-        self.stats = CorpusStats(
-            files=len(files.files) if files else 0,
-            bytes=files.bytes_read if files else self._tally["text_bytes"],
-            first_repaired=self._first_repaired,
-            records=dict(files.records if files else self.source.records),
-            seconds_reading=time.perf_counter() - started,
-            **self._tally,
-        )
+        self.stats.files = len(files.files) if files else 0
+        self.stats.bytes = files.bytes_read if files else self.stats.text_bytes
+        self.stats.records = dict(files.records if files else self.source.records)
+        self.stats.seconds_reading = time.perf_counter() - started
 
     def _segmenting(self) -> AbstractContextManager[SegmentingProcesses | None]:
         if not self.segments:
@@ -344,24 +333,27 @@ class Reading:
             return lexicon.read_text(bytes(text), False, False, every_line)
         if segmenting is None:
             return lexicon.read_text(text, self.options.words, self.options.lowercase, every_line)
-        segmented = segmenting.segment(text)
-        ids, found = lexicon.read_text(segmented.text, False, self.options.lowercase, every_line)
-        found["repaired"] += segmented.repaired
-        found["first_repaired"] = segmented.first_repaired
+        segmented, repaired, first = segmenting.segment(text)
+        ids, found = lexicon.read_text(segmented, False, self.options.lowercase, every_line)
+        found["repaired"], found["first_repaired"] = found["repaired"] + repaired, first
         return ids, found
 
     def _check_encoding(self) -> None:
         """Raise an error if too much of a text could not be decoded; warn if a little could not."""
-        bad = self._tally["repaired_utf8"]
+        bad = self.stats.repaired_utf8
         if not bad:
             return
         encoding = self.options.encoding
-        words = words_in(self._tally["raw_tokens"], self._tally["text_bytes"])
+        words = words_in(self.stats.raw_tokens, self.stats.text_bytes)
         if too_many_undecodable(bad, words):
             raise wrong_encoding("the corpus", bad, words, self._repaired_sample, encoding)
-        place = f", the first in {self._first_repaired}" if self._first_repaired else ""
+        place = f", the first in {self.stats.first_repaired}" if self.stats.first_repaired else ""
         warnings.warn(
-            f"{bad:,} sequences that are not {encoding or 'UTF-8'} were read as U+FFFD{place}", stacklevel=2
+            OptionWarning(
+                f"{bad:,} sequences that are not {encoding or 'UTF-8'} were read as U+FFFD{place}; ",
+                *encoding_advice(self._repaired_sample, encoding),
+            ),
+            stacklevel=2,
         )
 
     def _read_token_lists(self, token_lists: Iterable[Any]) -> Iterator[tuple[int, NDArray[np.int32]]]:
@@ -385,8 +377,8 @@ class Reading:
                 length = self.lexicons[0].join(self.phrases.table, ids[n : n + length])
                 self._joined |= length < len(tokens) + 1
             n += length
-            self._tally["lines"] += 1
-            self._tally["raw_tokens"] += length - 1
+            self.stats.lines += 1
+            self.stats.raw_tokens += length - 1
         yield self._numbers[0], ids[:n]
         self._report()
 
@@ -417,41 +409,41 @@ class Reading:
 
     def _add(self, text: bytes, found: TextStats) -> None:
         """Add the counts of a block, and find the line of the first invalid sequence."""
-        tally = self._tally
-        begin = tally["text_bytes"]
+        stats = self.stats
+        begin = stats.text_bytes
         if found["repaired"] and not self._repaired_sample:
             self._repaired_sample = text[max(0, found["first_repaired"] - 1000) :][: 1 << 16]
         files = self.source.files
-        if files is not None and self._first_repaired is None:
+        if files is not None and stats.first_repaired is None:
             if found["repaired"]:
                 name, start = files.place(begin + found["first_repaired"])
                 lines = self._line if start < begin else 0
                 before = text[max(start - begin, 0) : found["first_repaired"]]
-                self._first_repaired = f"{name}, line {lines + _line_ends(before) + 1}"
+                stats.first_repaired = f"{name}, line {lines + _line_ends(before) + 1}"
             _, start = files.place(begin + len(text) - 1)
             if start >= begin:
                 self._line = _line_ends(text[start - begin :])
             else:
                 self._line += found["lines"]
-        tally["text_bytes"] += len(text)
-        tally["lines"] += found["lines"]
-        tally["raw_tokens"] += found["tokens"]
-        tally["cut_tokens"] += found["cut"]
-        tally["repaired_utf8"] += found["repaired"]
+        stats.text_bytes += len(text)
+        stats.lines += found["lines"]
+        stats.raw_tokens += found["tokens"]
+        stats.cut_tokens += found["cut"]
+        stats.repaired_utf8 += found["repaired"]
 
     def _report(self) -> None:
         if self.progress is None:
             return
         files = self.source.files
-        done = files.bytes_read if files else self._tally["text_bytes"]
-        self.progress(done, files.bytes_total if files else None, self._tally["raw_tokens"])
+        done = files.bytes_read if files else self.stats.text_bytes
+        self.progress(done, files.bytes_total if files else None, self.stats.raw_tokens)
 
     def bytes_needed(self) -> int | None:
         """Estimate the disk space of both files from what has been read so far."""
         files = self.source.files
         if files is None or not files.bytes_total or not files.bytes_read:
             return None
-        return int(8 * self._tally["raw_tokens"] * files.bytes_total / files.bytes_read)
+        return int(8 * self.stats.raw_tokens * files.bytes_total / files.bytes_read)
 
     def _merge(self, *, with_ids: bool) -> tuple[Vocab, FinalIds]:
         """Return the vocabulary and, for each lexicon, a map of its types to final ids (or -1)."""
@@ -470,18 +462,16 @@ class Reading:
                 self.lexicons[number] = whole  # frees the memory of the other lexicon
             counts = whole.counts()
             occurring = counts[counts > 0]  # all occurrences of the other words were joined into phrases
-            least = max(1, lowest_count(occurring, *self._limits))
-            words, kept, order = whole.rank(least)
-            if not words:
-                raise nothing_left(occurring, *self._limits)
+            words, kept, order = whole.rank(least_kept(occurring, *self._limits))
             vocab = Vocab(words, kept, raw_tokens=int(counts.sum()), raw_types=len(occurring))
+            vocab.rare = _rare(whole, len(words), lowest_count(occurring, 1, len(words) + MOST_RARE))
             target = np.full(len(counts), -1, dtype=np.int32)
             target[order] = np.arange(len(order), dtype=np.int32)
             final = {i: target if some is None else target[some] for i, some in enumerate(ids)}
             final_of = final.__getitem__
-            self.stats = replace(self.stats, raw_types=len(occurring))
+            self.stats.raw_types = len(occurring)
         self.lexicons = []
-        self.stats = replace(self.stats, seconds_merging=time.perf_counter() - started)
+        self.stats.seconds_merging = time.perf_counter() - started
         return vocab, final_of
 
     def _merge_spilled(self, *, with_ids: bool) -> tuple[Vocab, FinalIds]:
@@ -490,29 +480,38 @@ class Reading:
         """
         self._spill_all()
         counts, types = self._spilled.counts()
-        least = max(1, lowest_count(counts, *self._limits, types))
+        least = least_kept(counts, *self._limits, types)
         kept_types = int(types[counts >= least].sum())
-        if kept_types == 0:
-            raise nothing_left(counts, *self._limits, types)
         if kept_types * BYTES_PER_WORD > free_memory():
             raise DataError(
                 f"{kept_types:,} of {int(types.sum()):,} words occur {least:,} times or more, too many for "
                 f"the memory of this machine ({free_memory() / 1e9:,.1f} GB are free); raise min_count or "
                 "set max_final_vocab (cawv vocab can write them all to a file)"
             )
-        whole = self._spilled.gather(least, with_ids=with_ids)
+        rarest = lowest_count(counts, 1, kept_types + MOST_RARE, types)
+        whole = self._spilled.gather(rarest, with_ids=with_ids)
         words, kept, order = whole.rank(least)
         raw_types = int(types.sum())
         vocab = Vocab(words, kept, raw_tokens=int((counts * types).sum()), raw_types=raw_types)
+        vocab.rare = _rare(whole, kept_types, rarest)
         target = np.full(len(whole) + 1, -1, dtype=np.int32)  # the last, -1, is for types not kept
         target[order] = np.arange(len(order), dtype=np.int32)
-        self.stats = replace(self.stats, raw_types=raw_types)
+        self.stats.raw_types = raw_types
 
         @lru_cache(2 * self.threads)
         def final_of(number: int) -> NDArray[np.int32]:
             return target[self._spilled.ids(number)]
 
         return vocab, final_of
+
+
+def _rare(lexicon: Lexicon, kept: int, least: int) -> bytes:
+    """Return the lines of the words after the first ``kept``, down to a count."""
+    if len(lexicon) == kept:
+        return b""  # without ranking the words once more
+    lines = b"".join(vocabulary_lines([np.frombuffer(lexicon.ranked_records(least), np.uint8)]))
+    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
+    return lines[ends[kept - 1] + 1 :]
 
 
 def _provisional(spill: IO[bytes], blocks: list[tuple[int, int]]) -> Iterator[tuple[int, NDArray[np.int32]]]:

@@ -13,8 +13,8 @@ from wordvec_ca.kernels import LINE_END
 if TYPE_CHECKING:
     from wordvec_ca.kernels import Renumbered
 
+# Number of tokens after which a line is split.
 MAX_SENTENCE = 10_000
-"""Number of tokens after which a line is split."""
 
 
 class SentenceFile:

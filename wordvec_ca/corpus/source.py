@@ -36,13 +36,8 @@ Corpus = str | os.PathLike[str] | IO[bytes] | ReadText | Documents | Iterable[An
 
 
 class NumberedLines:
-    """Yields the lines of documents one after the other, and stores where each document begins.
-
-    Attributes
-    ----------
-    lines, numbers : array of int64
-        The numbers, from 0, of the lines with which another document begins or continues, and the number of
-        that document. Complete once all lines have been read.
+    """Yields the lines of documents one after the other, and stores where each document begins: the numbers,
+    from 0, of the lines with which another one begins or continues, and the number of that document.
     """
 
     def __init__(self, documents: Documents) -> None:
@@ -69,15 +64,13 @@ def _are_words(names: Sequence[Any]) -> bool:
 
 
 class Source:
-    """What a user passed as a corpus: ``files``, or an iterable of lines, of records or of ``token_lists``.
-
-    Attributes
-    ----------
-    documents : NumberedLines or None
-        The lines of documents, if the corpus has any (``group_by``, or a corpus of `Documents`).
-    identified : TextFiles or None
-        The files by which the corpus is recognised.
+    """What a user passed as a corpus: ``files``, or an iterable of lines, of records or of
+    ``token_lists``.
     """
+
+    # documents: The lines of documents, if the corpus has any (``group_by``, or a corpus of `Documents`).
+    # identified: The files by which the corpus is recognised.
+    # sorted_log: The sessions of a log, if some are held out.
 
     def __init__(self, corpus: Corpus, options: TextOptions) -> None:
         field = options.field
@@ -90,6 +83,7 @@ class Source:
         self.records = Records(documents=options.documents, tag_field=options.tag_field)
         if options.makes_sessions:
             self.records = Events(str(options.group_by), str(options.order_by))
+        self.sorted_log: Sessions | None = None
         self.normalize = options.normalize
         how = (field, options.threads, options.encoding, self.records, options.normalize)
         self.files: TextFiles | None = None
@@ -137,6 +131,8 @@ class Source:
             pieces = self.files.pieces() if self.files is not None else self.pieces
             assert pieces is not None, "a corpus with a field is made of records"
             self.token_lists = Sessions(pieces, self.records, options.test_last)
+            if options.test_last is not None:
+                self.sorted_log = self.token_lists
 
     def _take_lines(self, items: Iterator[Any], field: str | tuple[str, ...] | None) -> None:
         """Accept lines, records or token lists; the first item determines the kind."""
@@ -199,7 +195,7 @@ class Source:
 
 
 def sessions_of(corpus: Corpus, options: TextOptions) -> Sessions:
-    """Return the sessions of a log, from which those to evaluate on can be read again."""
+    """Return the sessions of a log."""
     sessions = Source(corpus, options).token_lists
     assert isinstance(sessions, Sessions), "the options make sessions"
     return sessions

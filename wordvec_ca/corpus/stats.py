@@ -6,64 +6,45 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from wordvec_ca.corpus.documents import DocumentStarts, DocumentTags
 from wordvec_ca.corpus.vocab import Vocab
 from wordvec_ca.text import is_segmenter, is_words
 
-if TYPE_CHECKING:
-    pass
 
-
-@dataclass(frozen=True)
+@dataclass
 class CorpusStats:
-    """What was found while a corpus was read.
+    """What was found while a corpus was read."""
 
-    Attributes
-    ----------
-    files : int
-        Files read (0 for a Python iterable).
-    bytes : int
-        Bytes read, before decompression.
-    text_bytes : int
-        Bytes of text.
-    lines : int
-        Line ends in the text.
-    sentences : int
-        Lines written: lines with a kept word, counted after long lines were split.
-    raw_tokens, raw_types : int
-        Numbers of tokens and of different words in the text. ``raw_types`` is 0 if a vocabulary was given,
-        since other words are not counted then.
-    kept_tokens, oov_tokens : int
-        Tokens in and out of the vocabulary; they add up to ``raw_tokens``.
-    split_lines : int
-        Cuts made in lines of more than ``MAX_SENTENCE`` kept tokens.
-    cut_tokens : int
-        Cuts made in tokens of more than 1,000 bytes.
-    repaired_utf8 : int
-        Sequences that are not UTF-8, or not in the encoding that was given, read as U+FFFD.
-    first_repaired : str or None
-        File and line of the first of them.
-    records : dict of str to int
-        Counts of records in JSON lines, tables and Wikipedia dumps (docs/corpora.md).
-    seconds_reading, seconds_merging, seconds_renumbering : float
-        Wall-clock time of the three stages.
-    """
-
+    # Files read (0 for a Python iterable).
     files: int = 0
+    # Bytes read, before decompression.
     bytes: int = 0
+    # Bytes of text.
     text_bytes: int = 0
+    # Line ends in the text.
     lines: int = 0
+    # Lines written: lines with a kept word, counted after long lines were split.
     sentences: int = 0
+    # raw_tokens, raw_types: Numbers of tokens and of different words in the text. ``raw_types`` is 0 if a
+    # vocabulary was given, since other words are not counted then.
     raw_tokens: int = 0
     raw_types: int = 0
+    # kept_tokens, oov_tokens: Tokens in and out of the vocabulary; they add up to ``raw_tokens``.
     kept_tokens: int = 0
     oov_tokens: int = 0
+    # Cuts made in lines of more than ``MAX_SENTENCE`` kept tokens.
     split_lines: int = 0
+    # Cuts made in tokens of more than 1,000 bytes.
     cut_tokens: int = 0
+    # Sequences that are not UTF-8, or not in the encoding that was given, read as U+FFFD.
     repaired_utf8: int = 0
+    # File and line of the first of them.
     first_repaired: str | None = None
+    # Counts of records in JSON lines, tables and Wikipedia dumps (docs/corpora.md).
     records: dict[str, int] = field(default_factory=dict)
+    # seconds_reading, seconds_merging, seconds_renumbering: Wall-clock time of the three stages.
     seconds_reading: float = 0.0
     seconds_merging: float = 0.0
     seconds_renumbering: float = 0.0
@@ -94,6 +75,10 @@ class Encoding(NamedTuple):
     vocab: Vocab
     stats: CorpusStats
     fingerprint: str
+    # The documents of the lines, if the lines are documents.
+    documents: DocumentTags | None = None
+    # Where documents of several lines begin, if there are some.
+    starts: DocumentStarts | None = None
 
 
 def digest_vocab(vocab: Vocab) -> hashlib.blake2b:

@@ -22,42 +22,32 @@ from wordvec_ca.corpus.sentence_file import MAX_SENTENCE
 from wordvec_ca.corpus.source import Corpus
 from wordvec_ca.errors import DataError
 
+# Number of sentences looked up at a time, with a few calls into Python for all of them.
 SENTENCES_AT_ONCE = 1_000
-"""Number of sentences looked up at a time, with a few calls into Python for all of them."""
 
+# Number of tokens that are renumbered at a time.
 TOKENS_AT_ONCE = 1 << 22
-"""Number of tokens that are renumbered at a time."""
 
+# Placeholder id of an unknown word until the word is dropped.
 ABSENT = -2
-"""Placeholder id of an unknown word until the word is dropped."""
 
 
 @dataclass(frozen=True)
 class ScannedCorpus:
-    """A corpus with all its words, or all frequent ones, before a vocabulary is chosen.
+    """A corpus with all its words, or all frequent ones, before a vocabulary is chosen."""
 
-    Attributes
-    ----------
-    words : list
-        The words in the order of their first occurrence.
-    counts : ndarray of shape (n_words,), int64
-        How often each word occurs.
-    tokens : ndarray of shape (n,), int32
-        Word ids, with -1 after each sentence.
-    sentences, raw_tokens : int
-        Numbers of sentences and of tokens.
-    ids : ndarray of shape (n_words,), int64, or None
-        The id of each word in ``tokens``; None if that is its row.
-    raw_types : int, or None
-        Number of different words, including rare ones that were left out; None if none were left out.
-    """
-
+    # The words in the order of their first occurrence.
     words: list[Any]
+    # shape (n_words,), int64; How often each word occurs.
     counts: NDArray[np.int64]
+    # shape (n,), int32; Word ids, with -1 after each sentence.
     tokens: NDArray[np.int32]
+    # sentences, raw_tokens: Numbers of sentences and of tokens.
     sentences: int
     raw_tokens: int
+    # shape (n_words,), int64, or None; The id of each word in ``tokens``; None if that is its row.
     ids: NDArray[np.int64] | None = None
+    # Number of different words, including rare ones that were left out; None if none were left out.
     raw_types: int | None = None
 
     def holds(self, words: Sequence[Any]) -> bool:
@@ -91,21 +81,15 @@ class ScannedCorpus:
 class ScannedDocuments:
     """Documents with all their words, before a vocabulary is chosen; for other attributes see
     `ScannedCorpus`.
-
-    Attributes
-    ----------
-    tokens : ndarray of shape (n,), int32
-        Word ids, with -1 after each document, also after an empty one.
-    tags : list of sequences of str and int
-        The tags of each document.
-    lengths : ndarray of shape (n_documents,), int64
-        Number of words of each document.
     """
 
     words: list[Any]
     counts: NDArray[np.int64]
+    # shape (n,), int32; Word ids, with -1 after each document, also after an empty one.
     tokens: NDArray[np.int32]
+    # The tags of each document.
     tags: list[Sequence[Any]]
+    # shape (n_documents,), int64; Number of words of each document.
     lengths: NDArray[np.int64]
     raw_types: None = None
 
@@ -137,9 +121,7 @@ def scan_documents(documents: Iterable[tuple[Sequence[Hashable], Sequence[Any]]]
         found.append(-1)
         lengths.append(len(words))
         tags.append(of_document)
-    tokens = np.frombuffer(found, np.int32) if len(found) else np.zeros(0, np.int32)
-    counts = np.bincount(tokens[tokens >= 0], minlength=len(ids)).astype(np.int64)
-    return ScannedDocuments(list(ids), counts, tokens, tags, np.array(lengths, np.int64))
+    return ScannedDocuments(*_counted(ids, found), tags, np.array(lengths, np.int64))
 
 
 class _Ids(dict[Any, int]):
@@ -160,9 +142,15 @@ def scan_token_lists(sentences: Iterable[Iterable[Hashable]]) -> ScannedCorpus:
         found.frombytes(tokens.tobytes())
         n_sentences += len(batch)
         raw_tokens += n_raw
+    return ScannedCorpus(*_counted(ids, found), n_sentences, raw_tokens)
+
+
+def _counted(
+    ids: Mapping[Any, int], found: array[int]
+) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int32]]:
+    """Return the words of a text, how often each occurs, and the text as ids."""
     tokens = np.frombuffer(found, np.int32) if len(found) else np.zeros(0, np.int32)
-    counts = np.bincount(tokens[tokens >= 0], minlength=len(ids)).astype(np.int64)
-    return ScannedCorpus(list(ids), counts, tokens, n_sentences, raw_tokens)
+    return list(ids), np.bincount(tokens[tokens >= 0], minlength=len(ids)).astype(np.int64), tokens
 
 
 def count_token_lists(
@@ -220,11 +208,6 @@ class LiveTokens:
 
     A pass may yield other sentences than the previous one, such as new random walks. There is no producer
     thread: a thread that runs out of tokens looks up the next sentences, while the others continue.
-
-    Attributes
-    ----------
-    raw_tokens, sentences : int
-        Numbers of tokens and sentences read in all passes so far.
     """
 
     def __init__(

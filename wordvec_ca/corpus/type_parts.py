@@ -17,7 +17,7 @@ from wordvec_ca.corpus.options import TextOptions
 from wordvec_ca.corpus.reading import Reading, ReadingProgress
 from wordvec_ca.corpus.source import Corpus, Source
 from wordvec_ca.corpus.stats import CorpusStats
-from wordvec_ca.corpus.vocab import Vocab, lowest_count, nothing_left
+from wordvec_ca.corpus.vocab import Vocab, least_kept
 from wordvec_ca.kernels import Lexicon
 
 
@@ -65,10 +65,7 @@ def least_count(
             all_types[count] = all_types.get(count, 0) + n
     counts = np.array(sorted(all_types), dtype=np.int64)
     types = np.array([all_types[count] for count in counts.tolist()], dtype=np.int64)
-    limits = options.min_count, options.max_final_vocab
-    least = max(1, lowest_count(counts, *limits, types))
-    if not (counts >= least).any():
-        raise nothing_left(counts, *limits, types)
+    least = least_kept(counts, options.min_count, options.max_final_vocab, types)
     return least, int((counts * types).sum()), int(types.sum())
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,11 @@ from wordvec_ca.files import (
     html_table,
     read_words,
 )
+from wordvec_ca.specs.model_files import ModelFile
+
+# Most rare words whose counts are kept, some 15 MB. Where there are more, those of the lowest counts go: in
+# text of many millions of types, words that occur once or twice.
+MOST_RARE = 1_000_000
 
 
 class NothingLeft(DataError):
@@ -48,6 +55,9 @@ class Vocab:
         The sum of ``counts``.
     raw_tokens, raw_types : int
         As above.
+    rare : bytes
+        Words that are too rare for the vocabulary, at most `MOST_RARE`, as lines of its file: bytes, since
+        only a continued run, in whose text they may become frequent enough, needs them as words.
 
     Raises
     ------
@@ -72,6 +82,7 @@ class Vocab:
         self.total_count = int(self.counts.sum())
         self.raw_tokens = self.total_count if raw_tokens is None else int(raw_tokens)
         self.raw_types = len(self.words) if raw_types is None else int(raw_types)
+        self.rare = b""
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int]) -> Vocab:
@@ -163,6 +174,28 @@ class Vocab:
         """
         save_lines(path, self.lines())
 
+    def keep_rare(self, words: Sequence[str], counts: NDArray[np.int64]) -> None:
+        """Keep the counts of words that are too rare, which come in the order of a vocabulary."""
+        n = int(np.count_nonzero(counts >= lowest_count(counts, 1, MOST_RARE)))
+        self.rare = b"".join(Vocab(words[:n], counts[:n]).lines())
+
+    def save_all(self, folder: Path) -> None:
+        """Write the words and, if there are some, the rare words to files in a folder."""
+        self.save(folder / ModelFile.VOCAB)
+        # That of a former vocabulary may be in a folder that is used again.
+        (folder / ModelFile.RARE).unlink(missing_ok=True)
+        if self.rare:
+            save_lines(folder / ModelFile.RARE, [self.rare])
+
+    @classmethod
+    def load_all(cls, folder: Path, raw_tokens: int, raw_types: int) -> Vocab:
+        """Read what `save_all` wrote; the raw numbers are kept in the record of the folder."""
+        vocab = cls.load(folder / ModelFile.VOCAB)
+        vocab.raw_tokens, vocab.raw_types = raw_tokens, raw_types
+        with suppress(FileNotFoundError):  # all words are in the vocabulary
+            vocab.rare = (folder / ModelFile.RARE).read_bytes()
+        return vocab
+
     def lines(self) -> Iterator[bytes]:
         """Yield the content of the file that `save` writes, some lines at a time."""
         for start in range(0, len(self.words), 100_000):
@@ -224,10 +257,8 @@ def lowest_count(
     max_final_vocab: int | None,
     times: NDArray[np.int64] | None = None,
 ) -> int:
-    """Return the smallest count of a kept word (see `Vocab.prune`); ``counts`` may be in any order.
-
-    If ``times`` is given, it contains the number of words with each count, and the counts ascend.
-    """
+    """Return the smallest count of a kept word (see `Vocab.prune`); ``counts`` may be in any order."""
+    # If ``times`` is given, it contains the number of words with each count, and the counts ascend.
     if min_count < 0:
         raise ValueError(f"min_count must be 0 or more; got {min_count}")
     if max_final_vocab is None:
@@ -246,6 +277,19 @@ def lowest_count(
         return min_count
     # The first count that does not fit any more must go, with all its equals.
     return int(np.partition(counts, len(counts) - 1 - max_final_vocab)[len(counts) - 1 - max_final_vocab]) + 1
+
+
+def least_kept(
+    counts: NDArray[np.int64],
+    min_count: int,
+    max_final_vocab: int | None,
+    times: NDArray[np.int64] | None = None,
+) -> int:
+    """Return `lowest_count`, at least 1, if some word is kept; else raise NothingLeft."""
+    least = max(1, lowest_count(counts, min_count, max_final_vocab, times))
+    if not (counts >= least).any():
+        raise nothing_left(counts, min_count, max_final_vocab, times)
+    return least
 
 
 def nothing_left(

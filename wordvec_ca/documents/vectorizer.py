@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from wordvec_ca.sentences import (
     SearchIndex,
     Sentence,
     SentenceReader,
+    TextLines,
     TokenIds,
     read_index_record,
 )
@@ -27,8 +28,8 @@ from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import Inference
 from wordvec_ca.vectors import KeyedVectors
 
+# The name of this method, beside those of `wordvec_ca.sentences.SentenceVectorizer`.
 INFER = "infer"
-"""The name of this method, beside those of `wordvec_ca.sentences.SentenceVectorizer`."""
 
 RECORD = "sentences.json"
 
@@ -140,3 +141,28 @@ def known_words(text: TokenIds) -> list[NDArray[np.int32]]:
     """Return the rows of the known words of each text."""
     ends = text.offsets[1:-1]
     return [np.ascontiguousarray(ids[ids >= 0]) for ids in np.split(text.ids, ends)][: len(text)]
+
+
+def texts_of_training(
+    metadata: Mapping[str, Any], tags: Container[str], field: str | None = None
+) -> dict[str, str]:
+    """Return the texts of some documents, read from the files of the training; none if these are gone."""
+    # With ``field``, return that field of each record instead of its text; an error says why it cannot be
+    # read.
+    config = metadata.get("config") or {}
+    corpus = (metadata.get("settings") or {}).get("corpus") or []
+    read = field or config.get("field")
+    tag_field = config.get("tag_field")
+    try:
+        lines = TextLines(
+            corpus, field=read, encoding=config.get("encoding"), documents=True, tag_field=tag_field
+        )
+        texts: dict[str, str] = {}
+        for number, line in enumerate(lines):
+            for tag in filter(tags.__contains__, lines.tags_of(number)):
+                texts.setdefault(tag, line if isinstance(line, str) else " ".join(line))
+    except (DataError, OSError):
+        if field is not None:
+            raise
+        return {}
+    return texts

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.fasttext.labelled_text import encoded
+from wordvec_ca.fasttext.dictionary import encoded
 from wordvec_ca.fasttext.model import Model
 from wordvec_ca.fasttext.quantising import quantised_model
 from wordvec_ca.fasttext.text_model import TextModel
@@ -23,6 +23,7 @@ from wordvec_ca.fasttext.training import Text, train_classifier
 from wordvec_ca.training import TrainingDiverged
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+# Option -> the smallest and the largest value to try.
 WIDTHS = {
     "epoch": (1, 100),
     "lr": (0.01, 5.0),
@@ -30,7 +31,6 @@ WIDTHS = {
     "wordNgrams": (1, 5),
     "bucket": (10_000, 10_000_000),
 }
-"""Option -> the smallest and the largest value to try."""
 
 NGRAMS_OF_CHARACTERS = ((0, 0), (2, 5), (3, 6))
 SUBQUANTISERS = (2, 4, 8, 16)

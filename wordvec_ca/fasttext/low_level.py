@@ -16,6 +16,7 @@ from wordvec_ca.fasttext.settings import SHOWN
 loss_name = IntEnum("loss_name", ["hs", "ns", "softmax", "ova"])
 model_name = IntEnum("model_name", ["cbow", "skipgram", "supervised"])
 
+# fastText's name of a method -> the method of a model.
 METHODS = {
     **{"isQuant": "is_quantized", "getWordId": "get_word_id", "getLabelId": "get_label_id"},
     **{"getSubwordId": "get_subword_id", "getNN": "get_nearest_neighbors", "getAnalogies": "get_analogies"},
@@ -23,7 +24,6 @@ METHODS = {
     **{"setMatrices": "set_matrices", "saveModel": "save_model", "testLabel": "test_label"},
     **{"test": "test", "quantize": "quantize", "getMeter": "get_meter"},
 }
-"""fastText's name of a method -> the method of a model."""
 
 
 def Vector(dim: int) -> np.ndarray:

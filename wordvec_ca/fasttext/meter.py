@@ -43,15 +43,14 @@ class Meter:
         """Return scores in ascending order, and 1 for right predictions, else 0: of all labels or of one."""
         chosen = np.full(len(self.labels), True) if label is None else self.labels == label
         scores, truth = self.scores[chosen].astype(np.float64), self.right[chosen].astype(np.float64)
-        order = np.lexsort((truth, scores))
+        order = np.lexsort((truth, scores))  # of equal scores the wrong ones first, as fastText sorts
         return scores[order], truth[order]
 
     def curve(self, label: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return precision and recall at each threshold, the highest first; the last pair, 1 and 0, is
-        the one without predictions.
-
-        As in fastText, thresholds beyond the one that finds all labels are left out.
+        """Return precision and recall at each threshold, the highest first; the last pair, 1 and 0, is the
+        one without predictions.
         """
+        # As in fastText, thresholds beyond the one that finds all labels are left out.
         scores, truth = self.scores_and_truth(label)
         if not len(scores):
             return np.zeros(0), np.zeros(0)
@@ -82,11 +81,12 @@ def measured(model: Any, lines: Any, gold_labels: list[np.ndarray], k: int, thre
     found = model.predict(lines, k, threshold)
     for i, own in enumerate(gold_labels):
         n = found.n_found[i]
-        if n < 0 or not len(own):
+        if n < 0 or not len(own):  # n < 0: the line has no known word, and fastText skips it
             continue
         n_examples += 1
         np.add.at(gold, own, 1)
         labels.append(found.labels[i, :n])
+        # fastText adds 1e-5 to a probability before its logarithm, so one can be above 1
         scores.append(np.minimum(found.probabilities[i, :n], 1.0))
         right.append(np.isin(found.labels[i, :n], own))
     empty = np.zeros(0)

@@ -10,7 +10,6 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.fasttext.dictionary import Dictionary
-from wordvec_ca.fasttext.label_tree import label_tree
 from wordvec_ca.files import in_memory, write_errors
 from wordvec_ca.formats import (
     FastTextModel,
@@ -19,17 +18,17 @@ from wordvec_ca.formats import (
     read_fasttext_model,
     write_fasttext_model,
 )
-from wordvec_ca.kernels import LOSSES, LineModel, RowMatrix, TextLines, isa, predict_labels
+from wordvec_ca.kernels import LOSSES, LineModel, Paths, RowMatrix, TextLines, isa, predict_labels
 
+# fastText's number for the model type of classifiers.
 SUPERVISED = 3
-"""fastText's number for the model type of classifiers."""
 
+# Largest number of scores for a block of lines.
 SCORES_AT_ONCE = 4_000_000
-"""Largest number of scores for a block of lines."""
 
 
+# Names of attributes that are computed at their first use.
 DERIVED = {"rows", "_output_rows", "line"}
-"""Names of attributes that are computed at their first use."""
 
 
 class Found(NamedTuple):
@@ -211,3 +210,48 @@ def _for_loops(rows: Any) -> RowMatrix:
             None, rows.codes, np.asarray(rows.centroids, np.float32), rows.part, rows.norm_codes, rows.norms
         )
     return RowMatrix(np.asarray(rows))
+
+
+# The count that fastText gives a node that does not exist yet.
+NO_COUNT = 10**15
+
+
+def label_tree(counts: np.ndarray) -> np.ndarray:
+    """Return the children of each node of fastText's Huffman tree of labels."""
+    # Ties of counts are broken differently from gensim's (kernels.huffman_paths): two lists are merged, the
+    # leaves and the inner nodes, and a leaf goes first only if its count is lower. The order matters, since
+    # the rows of a file belong to the nodes.
+    n = len(counts)
+    if n and not (int(counts.min()) >= 0 and sum(counts.tolist()) < NO_COUNT):
+        raise DataError(f"counts of labels go from 0 to {NO_COUNT:,} in all: the model is damaged")
+    weights = [*np.asarray(counts).tolist(), *[NO_COUNT] * (n - 1)]
+    children = np.full((2, max(0, 2 * n - 1)), -1, np.int32)
+    leaf, inner = n - 1, n
+    for node in range(n, 2 * n - 1):
+        for side in range(2):
+            if leaf >= 0 and weights[leaf] < weights[inner]:
+                lightest, leaf = leaf, leaf - 1
+            else:
+                lightest, inner = inner, inner + 1
+            children[side, node] = lightest
+        weights[node] = weights[children[0, node]] + weights[children[1, node]]
+    return children
+
+
+def label_paths(children: np.ndarray) -> Paths:
+    """Return the inner nodes above each label, and 1 where the path turns right."""
+    n = (children.shape[1] + 1) // 2
+    parents, right = np.full(2 * n, -1), np.zeros(2 * n, np.float32)
+    inner = np.arange(n, 2 * n - 1)
+    for side in range(2):
+        parents[children[side, inner]] = inner
+        right[children[side, inner]] = side
+    nodes, along, ends = [], [], [0]
+    for label in range(n):
+        at = label
+        while parents[at] >= 0:
+            nodes.append(parents[at] - n)
+            along.append(right[at])
+            at = parents[at]
+        ends.append(len(nodes))
+    return Paths(np.array(ends, np.int64), np.array(nodes, np.int32), np.array(along, np.float32))

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.fasttext.dictionary import END_OF_LINE, Dictionary
-from wordvec_ca.fasttext.labelled_text import encoded
+from wordvec_ca.fasttext.dictionary import END_OF_LINE, Dictionary, encoded
 from wordvec_ca.fasttext.model import Model
 from wordvec_ca.fasttext.settings import LARGEST, whole_number
 from wordvec_ca.fasttext.training import Text, fit
@@ -17,8 +16,8 @@ from wordvec_ca.formats import MOST_PLACES, QuantisedRows
 from wordvec_ca.kernels import aligned_zeros, padded
 
 CENTROIDS = 256
+# Number of rows from which centroids are computed.
 MOST_POINTS = 1 << 16
-"""Number of rows from which centroids are computed."""
 
 ROUNDS, SEED = 25, 1234
 

@@ -14,6 +14,7 @@ from wordvec_ca.kernels import LOSSES
 from wordvec_ca.machine import usable_cpus
 from wordvec_ca.specs.models import SPECS
 
+# Defaults of ``train_unsupervised``, in the order of its positional arguments after ``input``.
 UNSUPERVISED: dict[str, Any] = {
     "model": next(spec.name for spec in SPECS if spec.fasttext_number == 2),
     "lr": 0.05,
@@ -36,7 +37,6 @@ UNSUPERVISED: dict[str, Any] = {
     "pretrainedVectors": "",
     "seed": 0,
 }
-"""Defaults of ``train_unsupervised``, in the order of its positional arguments after ``input``."""
 
 AUTOTUNE: dict[str, Any] = {
     "autotuneValidationFile": "",
@@ -46,15 +46,15 @@ AUTOTUNE: dict[str, Any] = {
     "autotuneModelSize": "",
 }
 
+# Defaults of ``train_supervised``, in the order of its positional arguments after ``input``.
 SUPERVISED: dict[str, Any] = {
     **{name: value for name, value in UNSUPERVISED.items() if name != "model"},
     **{"lr": 0.1, "minCount": 1, "minn": 0, "maxn": 0, "loss": "softmax"},
     **AUTOTUNE,
 }
-"""Defaults of ``train_supervised``, in the order of its positional arguments after ``input``."""
 
+# Options that a trained model has as attributes.
 SHOWN = tuple(name for name in UNSUPERVISED if name not in ("model", "seed"))
-"""Options that a trained model has as attributes."""
 
 SYNONYMS = {
     "min_count": "minCount",
@@ -64,14 +64,15 @@ SYNONYMS = {
     "pretrained_vectors": "pretrainedVectors",
 }
 
+# Largest integer in a model's file, which has 32 bits for each.
 LARGEST = 2**31 - 1
-"""Largest integer in a model's file, which has 32 bits for each."""
 
 _COUNTS = (
     *("ws", "epoch", "minCount", "minCountLabel", "neg", "bucket", "lrUpdateRate", "seed"),
     "autotuneDuration",
 )
 
+# The smallest and the largest value of integer options: those that a model file can store.
 _WHOLE = {
     **dict.fromkeys(_COUNTS, (0, LARGEST)),
     **dict.fromkeys(("minn", "maxn"), (0, LONGEST_NGRAM)),
@@ -81,10 +82,9 @@ _WHOLE = {
     "verbose": (-LARGEST, LARGEST),
     "autotunePredictions": (-1, LARGEST),
 }
-"""The smallest and the largest value of integer options: those that a model file can store."""
 
+# The smallest and the largest value of other numbers.
 _FRACTIONS = {"lr": (0.0, 1e6), "t": (0.0, 1e300)}
-"""The smallest and the largest value of other numbers."""
 
 
 def settings(

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.fasttext.dictionary import EOS, tokenize
-from wordvec_ca.fasttext.labelled_text import encoded, lines_of
+from wordvec_ca.fasttext.dictionary import EOS, encoded, lines_of, tokenize
 from wordvec_ca.fasttext.low_level import LowLevel
 from wordvec_ca.fasttext.meter import Meter, joined, measured
 from wordvec_ca.fasttext.model import Model
@@ -82,13 +81,7 @@ class TextModel:
         return LowLevel(self)
 
     def set_args(self, args: Any = None) -> None:
-        """Set options as attributes.
-
-        Parameters
-        ----------
-        args : dict or object with attributes, optional
-            Options by name; from an object, those that ``train_supervised`` has.
-        """
+        """Set options as attributes."""
         if args is not None and not isinstance(args, dict):
             args = {name: getattr(args, name) for name in SHOWN if hasattr(args, name)}
         for name, value in (args or {}).items():
@@ -179,13 +172,7 @@ class TextModel:
     ) -> list[tuple[float, str]]:
         """Return the k words nearest to A - B + C, and their cosines.
 
-        Parameters
-        ----------
-        wordA, wordB, wordC : str
-            The words A, B and C; their vectors are scaled to length 1 here.
-        k : int, default 10
-        on_unicode_error : str
-            What to do with words that are not UTF-8.
+        Parameters are fastText's.
         """
         query = np.zeros(self.get_dimension(), np.float32)
         for word, sign in ((wordA, 1), (wordB, -1), (wordC, 1)):
@@ -292,17 +279,6 @@ class TextModel:
     ) -> tuple[Any, Any]:
         """Return the k most probable labels of a line and their probabilities; for a list, two lists of them.
 
-        Parameters
-        ----------
-        text : str or list of str
-            One line, or several.
-        k : int, default 1
-            Number of labels; -1 for all.
-        threshold : float, default 0
-            Labels below this probability are left out.
-        on_unicode_error : {'strict', 'ignore', 'replace', ...}
-            What to do with labels that are not UTF-8.
-
         Returns
         -------
         labels : tuple of str, or list of lists of str
@@ -407,22 +383,7 @@ class TextModel:
     ) -> None:
         """Turn rows into codes, so that the model is many times smaller.
 
-        Parameters
-        ----------
-        input : path, optional
-            The text to train further on.
-        qout : bool
-            Whether outputs become codes too.
-        cutoff : int
-            Number of rows to keep, the longest ones; 0 for all.
-        retrain : bool
-            Whether the remaining rows are trained further, if there is a cutoff.
-        epoch, lr, thread, verbose : optional
-            Options of that training; by default those with which the model was trained.
-        dsub : int
-            Numbers of a row that share one code.
-        qnorm : bool
-            Whether lengths of rows have codes of their own.
+        Parameters are fastText's.
 
         Raises
         ------

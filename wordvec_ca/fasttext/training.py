@@ -18,10 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.fasttext.dictionary import Dictionary, TypeRows
-from wordvec_ca.fasttext.label_tree import label_paths, label_tree
-from wordvec_ca.fasttext.labelled_text import encoded, lines_of
-from wordvec_ca.fasttext.model import SUPERVISED, Model
+from wordvec_ca.fasttext.dictionary import Dictionary, TypeRows, encoded, lines_of
+from wordvec_ca.fasttext.model import SUPERVISED, Model, label_paths, label_tree
 from wordvec_ca.fasttext.settings import stored_options
 from wordvec_ca.formats import read_vectors
 from wordvec_ca.kernels import (
@@ -37,22 +35,20 @@ from wordvec_ca.runs import progress_display, show_progress, style_for_python
 from wordvec_ca.training import TrainingDiverged
 from wordvec_ca.vectors import check_trained
 
+# Each thread has its own copy of an output matrix with at most this many numbers, because every line
+# changes all labels.
 OWN_OUTPUTS = 1 << 16
-"""Each thread has its own copy of an output matrix with at most this many numbers, because every line changes
-all labels.
-"""
 
+# Number of lines after which a thread merges the changes of its copy.
 EXCHANGED_EVERY = 16
-"""Number of lines after which a thread merges the changes of its copy."""
 
+# Least number of tokens in a run of lines, and number of runs in an epoch, so that threads finish at about
+# the same time.
 FEWEST_TOKENS, RUNS = 3_000, 100
-"""Least number of tokens in a run of lines, and number of runs in an epoch, so that threads finish at
-about the same time.
-"""
 
 
+# Seconds between two checks of the threads' progress.
 SHOWN_EVERY = 0.2
-"""Seconds between two checks of the threads' progress."""
 
 
 class Text(NamedTuple):
@@ -194,6 +190,14 @@ def _dictionary(options: dict[str, Any], text: Text, added: list[bytes]) -> Dict
         warnings.warn(
             f"{empty:,} labels are empty, {options['label']!r} alone: leave no space between it and the name "
             "of a label",
+            stacklevel=2,
+        )
+    once = labels[counts[labels] == 1].tolist()
+    if len(once) >= 10 and 2 * len(once) > counts[labels].sum():
+        example = words[once[0]].decode("utf-8", "replace")
+        warnings.warn(
+            f"{len(once):,} of {len(labels):,} labels occur once, such as {example!r}: put a space between a "
+            "label and the text",
             stacklevel=2,
         )
     joined = [words[i] for i in labels.tolist() if prefix in words[i][1:]]

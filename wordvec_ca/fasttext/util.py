@@ -10,21 +10,14 @@ import numpy as np
 
 from wordvec_ca.fasttext.text_model import TextModel
 
+# Number of rows from which the directions to keep are computed, as in fastText.
 SAMPLE = 100_000
-"""Number of rows from which the directions to keep are computed, as in fastText."""
 
 ADDRESS = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl"
 
 
 def reduce_model(ft_model: TextModel, target_dim: int) -> TextModel:
     """Project the rows of a model on their principal components, in place.
-
-    Parameters
-    ----------
-    ft_model : TextModel
-        The model, which is not quantised.
-    target_dim : int
-        Dimensions to keep.
 
     Returns
     -------
@@ -48,13 +41,6 @@ def reduce_model(ft_model: TextModel, target_dim: int) -> TextModel:
 
 def download_model(lang_id: str, if_exists: str = "strict", dimension: int | None = None) -> str:
     """Return the file name of a language's vectors in this folder, or raise an error with its source.
-
-    Parameters
-    ----------
-    lang_id : str
-        The code of the language, such as ``en``.
-    if_exists, dimension : object
-        Not used: nothing is downloaded.
 
     Raises
     ------
@@ -87,16 +73,6 @@ test.__test__ = False  # type: ignore[attr-defined]  # not a test for pytest
 
 
 def find_nearest_neighbor(query: Any, vectors: Any, ban_set: set[int], cossims: Any = None) -> int:
-    """Return the row that has the highest dot product with a vector and is not in a set.
-
-    Parameters
-    ----------
-    query : ndarray of shape (dim,)
-    vectors : ndarray of shape (n, dim)
-    ban_set : set of int
-        Rows that are left out.
-    cossims : ndarray of shape (n,), optional
-        Filled with the dot products.
-    """
+    """Return the row that has the highest dot product with a vector and is not in a set."""
     products = np.matmul(vectors, query, out=cossims)
     return next(int(row) for row in np.argsort(-products, kind="stable") if int(row) not in ban_set)

@@ -1,19 +1,22 @@
-"""Word vectors under fastText's names, trained by the trainer of wordvec_ca."""
+"""Word vectors under fastText's names, from its options to a fastText model."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from wordvec_ca.corpus import Vocab
 from wordvec_ca.errors import DataError
-from wordvec_ca.fasttext.dictionary import Dictionary
-from wordvec_ca.fasttext.labelled_text import encoded
+from wordvec_ca.fasttext.dictionary import Dictionary, encoded
 from wordvec_ca.fasttext.model import Model
 from wordvec_ca.fasttext.settings import stored_options
-from wordvec_ca.fasttext.unsupervised import train_fasttext_model
 from wordvec_ca.kernels import LINE_END
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig
+from wordvec_ca.runs import config_of_fasttext, progress_display, style_for_python
 from wordvec_ca.specs.models import SPECS
+from wordvec_ca.training import Trainer
 
 ABSENT = -2
 
@@ -37,19 +40,32 @@ def train_word_vectors(options: dict[str, Any]) -> Model:
         raise DataError("Empty vocabulary: the file has no word that occurs as often as minCount says")
     stored = stored_options(options, spec.fasttext_number or 0)
     words = types.words()  # a list of all types: made once, since each call decodes every one of them
-    found = train_fasttext_model(
-        stored,
-        [words[i] for i in kept.tolist()],
-        counts[kept],
-        _renumbered(types, tokens, kept),
-        n_tokens=len(tokens),
+    config = replace(
+        config_of_fasttext(stored),
+        cbow_update="word2vec",  # fastText's rates, such as 0.05, are for this step
         alpha=options["lr"],
+        epochs=stored.epoch,
         workers=options["thread"],
         seed=options["seed"],
-        progress=options["verbose"] > 1,
+        min_count=1,
     )
-    dictionary = Dictionary(stored, found.words, found.counts, len(found.words), places=found.places)
-    return Model(dictionary, found.inputs, found.outputs, len(tokens))
+    chosen, counts = [words[i] for i in kept.tolist()], counts[kept]
+    names = [word.decode("utf-8", "surrogateescape") for word in chosen]
+    model = EmbeddingModel(ResolvedConfig.of(config), Vocab.as_given(names, counts))
+    model.initialise()
+    with progress_display(style_for_python() if options["verbose"] > 1 else "none") as (displays, _):
+        Trainer(model, _renumbered(types, tokens, kept)).run(displays)
+    inputs, places = model.inputs[:, : stored.dim], None
+    if model.subwords is not None:
+        index = model.subwords.index
+        assert index.keys is not None
+        rows = model.subwords.rows[:, : stored.dim]
+        inputs = np.concatenate([rows[: len(chosen)], rows[index.rows]])
+        places = np.full(stored.bucket, -1, np.int32)
+        places[index.keys.astype(np.int64)] = np.arange(len(index.keys))
+    outputs = np.zeros_like(inputs[: len(chosen)]) if config.hs else model.outputs[:, : stored.dim]
+    dictionary = Dictionary(stored, chosen, counts, len(chosen), places=places)
+    return Model(dictionary, np.ascontiguousarray(inputs), np.ascontiguousarray(outputs), len(tokens))
 
 
 def _renumbered(types: Any, tokens: np.ndarray, kept: np.ndarray) -> np.ndarray:

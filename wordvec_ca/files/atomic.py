@@ -23,12 +23,11 @@ def atomic_file(
 ) -> Iterator[BinaryIO]:
     """Open a new file for writing bytes. It gets the name ``path`` only if the block ends without an
     exception.
-
-    The bytes go to a hidden temporary file in the same folder, which is flushed to the disk and
-    renamed. If anything fails (also Ctrl-C), the temporary file is removed and an older ``path`` is kept. The
-    next process that writes to the same ``path`` removes temporary files of killed processes. A device or a
-    pipe, such as ``/dev/stdout``, is written to directly.
     """
+    # The bytes go to a hidden temporary file in the same folder, which is flushed to the disk and renamed.
+    # If anything fails (also Ctrl-C), the temporary file is removed and an older ``path`` is kept. The next
+    # process that writes to the same ``path`` removes temporary files of killed processes. A device or a
+    # pipe, such as ``/dev/stdout``, is written to directly.
     target = Path(path)
     link = target.is_symlink() and not follow_links
     if not link and _is_device(target):
@@ -73,17 +72,7 @@ def atomic_file(
 
 @contextlib.contextmanager
 def write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors of the system while ``path`` is written into one that names it and says what to do.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Raises
-    ------
-    DataError
-        The disk is full, or the file cannot be written for another reason.
-    """
+    """Turn errors of the system while ``path`` is written into a DataError that says what to do."""
     try:
         yield
     except OSError as error:
@@ -116,20 +105,17 @@ def take_lock(descriptor: int) -> bool | None:
 
 
 def still_named(path: Path, descriptor: int) -> Literal[True] | None:
-    """Return True if a locked file or folder still has its name, else None.
-
-    Its owner may have finished between opening and locking; then the lock protects nothing.
-    """
+    """Return True if a locked file or folder still has its name, else None."""
+    # Its owner may have finished between opening and locking; then the lock protects nothing.
     try:
         return os.path.samestat(os.lstat(path), os.fstat(descriptor)) or None
     except FileNotFoundError:
         return None
 
 
+# Age from which an empty file was left by a killed process. A living one locks its file at once; an hour
+# allows for a stopped process and for the clock of a file server.
 UNLOCKED_SECONDS = 3600
-"""Age from which an empty file was left by a killed process. A living one locks its file at once; an hour
-allows for a stopped process and for the clock of a file server.
-"""
 
 
 def clear_temporary_files(folder: Path, prefix: str) -> None:
@@ -158,10 +144,8 @@ def save_json(path: Path, record: Any) -> None:
 
 
 def withdraw(path: Path) -> None:
-    """Remove a file, and flush the removal to the disk, before related files are replaced one by one.
-
-    The new file of this name must be written last, so that a reader never combines old and new files.
-    """
+    """Remove a file, and flush the removal to the disk, before related files are replaced one by one."""
+    # The new file of this name must be written last, so that a reader never combines old and new files.
     if path.is_symlink() or path.exists():
         path.unlink()
         sync(path.parent)

@@ -10,20 +10,19 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files.atomic import atomic_file
 from wordvec_ca.files.npy import map_npy
 
+# Name of the file of checksums. It has a line ``checksum, two spaces, name`` for each file.
 CHECKSUMS = "SHA256SUMS"
-"""Name of the file of checksums. It has a line ``checksum, two spaces, name`` for each file."""
 
 
+# Begins the line with the digest of a sample of a large file; ``sha256sum`` ignores lines with ``#``.
 SAMPLE = "# rows: "
-"""Begins the line with the digest of a sample of a large file; ``sha256sum`` ignores lines with ``#``."""
 
+# Files up to this size are compared whole whenever they are opened: it takes a millisecond.
 SMALL_BYTES = 1 << 20
-"""Files up to this size are compared whole whenever they are opened: it takes a millisecond."""
 
+# Of larger arrays this many rows at equal distances are compared, which is as quick for any number of rows:
+# rows that were turned around or exchanged for those of another model differ in nearly all of them.
 SAMPLED_ROWS = 256
-"""Of larger arrays this many rows at equal distances are compared, which is as quick for any number of rows:
-rows that were turned around or exchanged for those of another model differ in nearly all of them.
-"""
 
 SAMPLED_BLOCKS, BLOCK_BYTES = 64, 4096
 """Of other larger files this many blocks at equal distances are compared."""

@@ -9,11 +9,10 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol, cast
+from typing import IO, Any, BinaryIO, cast
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files.kinds import KINDS, Kind, kind_of
-from wordvec_ca.files.pipes import check_readable_again
+from wordvec_ca.files.kinds import KINDS, Kind, check_readable_again, kind_of
 
 try:  # three times as fast as zlib
     from isal.isal_zlib import decompressobj as gzip_decompressor
@@ -22,8 +21,8 @@ except ImportError:  # no wheel exists for this machine
 
 _SUFFIXES = {one.compression for one in KINDS if one.compression}
 
+# Number of first bytes that tell a compression.
 ENOUGH = 16
-"""Number of first bytes that tell a compression."""
 
 _READ_PLAIN = 1 << 20
 _READ_COMPRESSED = 1 << 15
@@ -34,15 +33,8 @@ _USUAL_WINDOW = 1 << 27  # of zstd; only --long gives larger ones
 _SMALLEST_BZIP2 = 1 << 20  # of a file for which several threads are worthwhile
 
 
-class _Decompressor(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-def _decompressor(kind: str) -> _Decompressor:
+def _decompressor(kind: str) -> Any:
+    """Return an object with ``decompress``, ``eof`` and ``unused_data``, as each of the libraries has."""
     if kind == "gz":
         return gzip_decompressor(31)
     if kind == "bz2":
@@ -65,15 +57,11 @@ def _zstd_window(data: bytes) -> int:
 
 
 class _Output:
-    """Decompressed data in pieces whose size is bounded, whatever the compression ratio.
+    """Decompressed data in pieces whose size is bounded, whatever the compression ratio."""
 
-    Attributes
-    ----------
-    rest : bytes
-        Data after the end of the compressed stream; set once all pieces have been taken.
-    """
+    # rest: Data after the end of the compressed stream; set once all pieces have been taken.
 
-    def __init__(self, decompressor: _Decompressor, data: bytes) -> None:
+    def __init__(self, decompressor: Any, data: bytes) -> None:
         self._decompressor, self._data, self.rest = decompressor, data, b""
 
     def __iter__(self) -> Iterator[bytes]:
@@ -98,25 +86,11 @@ class _Output:
 
 
 class Content:
-    """The bytes of a stream, decompressed if its first bytes say so, in pieces of bounded size.
+    """The bytes of a stream, decompressed if its first bytes say so, in pieces of bounded size."""
 
-    Parameters
-    ----------
-    stream : binary stream
-        At its start.
-    name : str
-        Name of the file in messages.
-    path : str, optional
-        Path of the file, if several threads may decompress it.
-    threads : int
-
-    Attributes
-    ----------
-    bytes_read : int
-        Bytes read so far, before decompression.
-    start : bytes
-        The first bytes of the stream, before decompression.
-    """
+    # path: Path of the file, if several threads may decompress it.
+    # bytes_read: Bytes read so far, before decompression.
+    # start: The first bytes of the stream, before decompression.
 
     def __init__(self, stream: IO[bytes], name: str, path: str | None = None, threads: int = 1) -> None:
         self._stream, self._name, self._path, self._threads = stream, name, path, threads
@@ -142,13 +116,7 @@ class Content:
         return data
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the content.
-
-        Raises
-        ------
-        DataError
-            The stream cannot be read, or its compressed data are damaged or end early.
-        """
+        """Yield the content."""
         data = self.start
         kind = kind_of(data)
         if kind is not None and kind.compression:
@@ -160,7 +128,7 @@ class Content:
 
     def _decompressed(self, data: bytes, kind: Kind) -> Iterator[bytes]:
         what = kind.name
-        decompressor: _Decompressor | None = None
+        decompressor: Any = None
         decoded = known = window = 0
         if kind.compression == "bz2" and self._threads > 1 and self._path is not None:
             for piece, place in _bzip2_pieces(self._path, self._threads):
@@ -217,12 +185,10 @@ class Content:
 
 
 def _bzip2_pieces(path: str, threads: int) -> Iterator[tuple[bytes, int]]:
-    """Yield decompressed pieces of a bzip2 file, each with the number of compressed bytes read so far.
-
-    Its blocks are independent, so that several threads can decompress them. At the end of the compressed
-    data, yield (b"", the offset of the end), since other data may follow. If the data is damaged or threads
-    cannot be used, the iterator ends without this.
-    """
+    """Yield decompressed pieces of a bzip2 file, each with the number of compressed bytes read so far."""
+    # Its blocks are independent, so that several threads can decompress them. At the end of the compressed
+    # data, yield (b"", the offset of the end), since other data may follow. If the data is damaged or
+    # threads cannot be used, the iterator ends without this.
     try:
         from rapidgzip import IndexedBzip2File
     except ImportError:  # no wheel exists for this machine
@@ -287,10 +253,8 @@ def compression_suffix(path: str | os.PathLike[str]) -> str | None:
 
 @contextmanager
 def compress_by_suffix(stream: BinaryIO, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Wrap an open file so that it is compressed according to the suffix of ``path``.
-
-    The compressed bytes depend only on the content, since names and times are left out.
-    """
+    """Wrap an open file so that it is compressed according to the suffix of ``path``."""
+    # The compressed bytes depend only on the content, since names and times are left out.
     kind = compression_suffix(path)
     writer: Any
     if kind is None:

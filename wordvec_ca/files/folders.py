@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import difflib
 import hashlib
 import os
 import shutil
@@ -30,12 +31,10 @@ def replacing(
     files: Collection[str],
     mark: str | None = None,
 ) -> Iterator[Path]:
-    """Yield a new folder that gets the name of ``directory`` once it is complete and on disk.
-
-    Until then, and if anything fails, an older directory of that name is unchanged. A symbolic link is
-    followed. A directory with other files than ``files`` is never overwritten. The next process with the same
-    ``mark`` (or also without one) removes folders that killed processes left.
-    """
+    """Yield a new folder that gets the name of ``directory`` once it is complete and on disk."""
+    # Until then, and if anything fails, an older directory of that name is unchanged. A symbolic link is
+    # followed. A directory with other files than ``files`` is never overwritten. The next process with the
+    # same ``mark`` (or also without one) removes folders that killed processes left.
     check_output(directory, overwrite=overwrite, files=files)
     target = Path(os.path.realpath(directory))
     partial, former = _leftover_names(target, mark)
@@ -62,12 +61,10 @@ def replacing(
 
 @contextmanager
 def replacing_files(directory: str | os.PathLike[str], *, last: str) -> Iterator[Path]:
-    """Yield a new folder whose files move to ``directory`` once all are complete and on disk.
-
-    Other files of ``directory`` are kept, and if anything fails, all files are unchanged. Readers need the
-    file ``last``. Its older version is removed first, and the new one moves last, so that a reader never
-    combines old and new files. Symbolic links are replaced, not followed.
-    """
+    """Yield a new folder whose files move to ``directory`` once all are complete and on disk."""
+    # Other files of ``directory`` are kept, and if anything fails, all files are unchanged. Readers need
+    # the file ``last``. Its older version is removed first, and the new one moves last, so that a reader
+    # never combines old and new files. Symbolic links are replaced, not followed.
     directory = Path(directory)
     new = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
@@ -128,17 +125,15 @@ def _leftover_names(target: Path, mark: str | None) -> tuple[Path, Path]:
     return target.with_name(f".{mark}.partial"), target.with_name(f".{mark}.former")
 
 
+# Number of attempts to lock a folder that other processes make and remove meanwhile.
 ATTEMPTS = 100
-"""Number of attempts to lock a folder that other processes make and remove meanwhile."""
 
 
 @contextmanager
 def _owned(folder: Path, output: str | os.PathLike[str]) -> Iterator[None]:
-    """Make a folder empty, and lock it during the block; a DataError if another process has it.
-
-    Who gets the lock owns the folder, no matter who made it: between making and locking, another process
-    could take it for one that a killed process left.
-    """
+    """Make a folder empty, and lock it during the block; a DataError if another process has it."""
+    # Who gets the lock owns the folder, no matter who made it: between making and locking, another process
+    # could take it for one that a killed process left.
     for _ in range(ATTEMPTS):
         with contextlib.suppress(FileExistsError):
             folder.mkdir()
@@ -225,3 +220,16 @@ def nearest_existing(folder: Path) -> Path:
     while not folder.exists():
         folder = folder.parent
     return folder
+
+
+def nearest_name(path: str) -> str:
+    """Return `` Did you mean this?`` with similarly spelled names in the same folder, or an empty string."""
+    folder, name = os.path.split(path)
+    try:
+        entries = os.listdir(folder or ".")
+        # not the folder of a run beside its model, which users do not read
+        here = sorted(name for name in entries if not name.startswith(".") and not name.endswith(".run"))
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(name, here, n=2, cutoff=0.6)
+    return f" Did you mean {' or '.join(os.path.join(folder, entry) for entry in close)}?" if close else ""

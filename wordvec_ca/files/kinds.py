@@ -1,48 +1,41 @@
-"""What a file is, by its first bytes: one table, with advice on files that cannot be read.
+"""What a file is, by its first bytes: one table, with advice on files that cannot be read; and whether an
+input can be read only once.
 
 `wordvec_ca.text` adds the kinds that only lines show, such as subtitles, and readers for some.
 """
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from wordvec_ca.errors import DataError
+
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file.
+    """A kind of file."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in messages, with an article.
-    test : callable
-        Returns whether a file that begins with these bytes is of this kind.
-    sample : bytes
-        The beginning of such a file.
-    compression : str
-        The usual suffix, if the kind is a compression that all readers support; otherwise empty.
-    is_text : bool
-        Whether the reader of text takes such files, although they may contain zero bytes.
-    as_text, as_vectors : str
-        Advice if such a file was given as text or as vectors, which is refused; empty if the reader itself
-        gives better advice.
-    encoding : str
-        The encoding of such text, if it is not UTF-8.
-    columns : bool
-        Whether the kind is a table with named columns.
-    """
-
+    # Its name in messages, with an article.
     name: str
+    # Returns whether a file that begins with these bytes is of this kind.
     test: Callable[[bytes], object]
+    # The beginning of such a file.
     sample: bytes
+    # The usual suffix, if the kind is a compression that all readers support; otherwise empty.
     compression: str = ""
+    # Whether the reader of text takes such files, although they may contain zero bytes.
     is_text: bool = False
+    # as_text, as_vectors: Advice if such a file was given as text or as vectors, which is refused; empty if
+    # the reader itself gives better advice.
     as_text: str = ""
     as_vectors: str = ""
+    # The encoding of such text, if it is not UTF-8.
     encoding: str = ""
+    # Whether the kind is a table with named columns.
     columns: bool = False
 
 
@@ -59,6 +52,7 @@ _POINTER = "it only names a file that Git LFS keeps elsewhere; fetch that file: 
 _UTF = "iconv -f {0} -t UTF-8 FILE"
 _BZIP2 = (b"1AY&SY", b"\x17rE8P\x90")  # first bytes of a block, and of the end: "BZh9" may begin a text
 
+# The kinds that first bytes show; the first that fits counts.
 KINDS = (
     _kind("gzip", b"\x1f\x8b\x08", compression="gz", is_text=True),
     _kind(
@@ -103,9 +97,28 @@ KINDS = (
     _kind("an HDF5 file", b"\x89HDF", as_vectors="convert the vectors to word2vec text or safetensors first"),
     _kind("an RTF document", b"{\\rtf1", as_text="save it as plain text, in UTF-8"),
 )
-"""The kinds that first bytes show; the first that fits counts."""
 
 
 def kind_of(head: bytes, kinds: Iterable[Kind] = KINDS) -> Kind | None:
     """Return the kind of a file that begins with these bytes; None if no kind fits."""
     return next((one for one in kinds if one.test(head)), None)
+
+
+def is_read_once(name: str | os.PathLike[str]) -> bool:
+    """Return whether a name is ``-``, a pipe or a device, such as ``<(command)`` of a shell."""
+    if os.fspath(name) == "-":
+        return True
+    try:
+        mode = os.stat(name).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def check_readable_again(name: str | os.PathLike[str]) -> None:
+    """Raise a DataError if a file can be read only once, for callers that read it several times."""
+    if is_read_once(name):
+        raise DataError(
+            f"{os.fspath(name)!r} is a pipe or a device, and it is read more than once: write it to a "
+            "file, and give that"
+        )

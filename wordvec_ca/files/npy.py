@@ -1,11 +1,13 @@
-"""Writes arrays to ``.npy`` files block by block, also with an unknown number of rows, and maps them."""
+"""Writes arrays to ``.npy`` files block by block, also with an unknown number of rows, and maps them; working
+arrays in files have reserved disk space.
+"""
 
 from __future__ import annotations
 
 import math
 import mmap
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal
 
@@ -45,10 +47,9 @@ def write_npy_pieces(
 
 
 def release_pages(array: NDArray[Any] | None) -> None:
-    """Return the memory of a mapped file to the system; written data are kept.
-
-    The system counts mapped pages as memory of the process, although it could read them from the file again.
-    """
+    """Return the memory of a mapped file to the system; written data are kept."""
+    # The system counts mapped pages as memory of the process, although it could read them from the file
+    # again.
     found: Any = array
     while found is not None and not isinstance(found, mmap.mmap):
         found = getattr(found, "base", None)
@@ -93,10 +94,8 @@ def _write_header(file: BinaryIO | IO[bytes], shape: tuple[int, ...], dtype: np.
 
 
 def map_npy(path: str | Path) -> NDArray[Any]:
-    """Memory-map an array of numbers, read-only, after checking that its header fits the file.
-
-    ``numpy.load`` checks the header less strictly, and raises errors of its parser for a damaged one.
-    """
+    """Memory-map an array of numbers, read-only, after checking that its header fits the file."""
+    # ``numpy.load`` checks the header less strictly, and raises errors of its parser for a damaged one.
     try:
         with open(path, "rb") as file:
             shape, fortran_order, dtype = read_npy_header(file)
@@ -138,3 +137,29 @@ _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+
+
+def scratch_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
+    """Return zeros that are memory-mapped from a new file whose blocks are all allocated."""
+    size = np.dtype(dtype).itemsize * math.prod(shape)
+    try:
+        with open(path, "wb+") as file:
+            reserve(file.fileno(), size)
+            return np.memmap(file, dtype, "r+", shape=tuple(shape))
+    except OSError as error:
+        raise DataError(
+            f"cannot reserve {size / 1e6:,.0f} MB for {os.fspath(path)!r}: {error.strerror or error}; "
+            "make room there"
+        ) from error
+
+
+def reserve(descriptor: int, size: int) -> None:
+    """Allocate all blocks of a new file, which is to be mapped."""
+    # The system would allocate a sparse file page by page; on a full disk it ends the process with SIGBUS.
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    block = bytes(1 << 20)
+    for start in range(0, size, len(block)):
+        os.write(descriptor, block[: size - start])
+    os.lseek(descriptor, 0, os.SEEK_SET)

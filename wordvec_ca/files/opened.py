@@ -23,8 +23,8 @@ from wordvec_ca.files.npy import map_npy
 
 T = TypeVar("T")
 
+# Number of attempts to read a folder while other processes replace its files.
 ATTEMPTS = 5
-"""Number of attempts to read a folder while other processes replace its files."""
 
 
 class OpenedFile:
@@ -88,10 +88,9 @@ class OpenedArray:
 
 
 def in_memory(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in memory: the same array, or a copy if it is memory-mapped.
-
-    This is needed for pickling: joblib would send the file's name, which may refer to another model later.
-    """
+    """Return an array in memory: the same array, or a copy if it is memory-mapped."""
+    # This is needed for pickling: joblib would send the file's name, which may refer to another model
+    # later.
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files.compression import open_by_content
-from wordvec_ca.files.escapes import unescape
-from wordvec_ca.files.lines import split_lines
+from wordvec_ca.files.lines import split_lines, unescape
 
 _MOST_DIGITS = 15  # larger counts are errors
 
@@ -43,9 +41,9 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
         ) from error
     del data
     if regular is not None:
-        words = regular.words.decode("utf-8-sig").split("\n")[:-1]
+        words = regular[0].decode("utf-8-sig").split("\n")[:-1]
         if "\\" not in text or _unescape_all(words):
-            return words, regular.counts
+            return words, regular[1]
     lines = split_lines(text)
     while lines and not lines[-1]:
         lines.pop()
@@ -69,22 +67,10 @@ def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[s
     return words, np.array(numbers, dtype=np.int64)
 
 
-class _RegularLines(NamedTuple):
-    """Content of lines of word, tab and count.
-
-    Attributes
-    ----------
-    words : bytes
-        The words, with a newline after each.
-    counts : ndarray of shape (n_words,), int64
+def _regular_lines(data: bytes) -> tuple[bytes, NDArray[np.int64]] | None:
+    """Return all words, each with a newline, and their counts, without a loop, if each line is a word,
+    a tab and digits.
     """
-
-    words: bytes
-    counts: NDArray[np.int64]
-
-
-def _regular_lines(data: bytes) -> _RegularLines | None:
-    """Parse lines without a loop over them, if each is a word, a tab and digits."""
     content = np.frombuffer(data, np.uint8)
     tabs, ends = np.flatnonzero(content == ord("\t")), np.flatnonzero(content == ord("\n"))
     if len(tabs) != len(ends) or data[-1:] not in (b"", b"\n") or b"\r" in data:
@@ -103,7 +89,7 @@ def _regular_lines(data: bytes) -> _RegularLines | None:
     of_count = np.zeros(len(content), np.int8)
     of_count[tabs], of_count[ends] = 1, -1
     np.cumsum(of_count, out=of_count)  # 1 for bytes from the tab to the newline
-    return _RegularLines(content[of_count == 0].tobytes(), counts)
+    return content[of_count == 0].tobytes(), counts
 
 
 def _unescape_all(words: list[str]) -> bool:

@@ -5,13 +5,23 @@ Readers turn a file or folder of vectors from any tool into a `VectorTable`; wri
 format is a module and an entry in ``wordvec_ca/specs/formats.py``.
 """
 
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
+
 from wordvec_ca.formats.binary import read_binary
-from wordvec_ca.formats.fasttext import LONGEST_NGRAM, MOST_DIMENSIONS, MOST_PLACES, FastTextModel
+from wordvec_ca.formats.fasttext import (
+    LONGEST_NGRAM,
+    MOST_DIMENSIONS,
+    MOST_PLACES,
+    FastTextModel,
+    QuantisedRows,
+)
 from wordvec_ca.formats.fasttext import Options as FastTextOptions
 from wordvec_ca.formats.fasttext import read_model as read_fasttext_model
 from wordvec_ca.formats.fasttext import write_model as write_fasttext_model
-from wordvec_ca.formats.fasttext_options import read_trainable_model as read_trainable_fasttext
-from wordvec_ca.formats.fasttext_options import training_options
+from wordvec_ca.formats.fasttext_table import WRITTEN_BUCKETS, training_options
+from wordvec_ca.formats.fasttext_table import read_trainable_model as read_trainable_fasttext
 from wordvec_ca.formats.gensim import read_gensim_state
 from wordvec_ca.formats.gensim_index import (
     add_gensim_index,
@@ -27,44 +37,6 @@ from wordvec_ca.formats.model_directory import (
     read_metadata,
     read_ngrams,
 )
-from wordvec_ca.formats.precision import precision_loss
-from wordvec_ca.formats.product_codes import QuantisedRows
 from wordvec_ca.formats.registry import detect_format, format_of_suffix, read_vectors, write_vectors
-from wordvec_ca.formats.safetensors import Tensor, map_tensors, write_arrays, write_tensors
+from wordvec_ca.formats.safetensors import Tensor, map_tensors, precision_loss, write_arrays, write_tensors
 from wordvec_ca.formats.text import encode_words, read_text
-
-__all__ = [
-    "LONGEST_NGRAM",
-    "MODEL_FILES",
-    "MODEL_FORMAT",
-    "MOST_DIMENSIONS",
-    "MOST_PLACES",
-    "FastTextModel",
-    "FastTextOptions",
-    "QuantisedRows",
-    "Tensor",
-    "add_gensim_index",
-    "check_ngrams",
-    "detect_format",
-    "encode_words",
-    "form_of_directory",
-    "format_of_suffix",
-    "map_tensors",
-    "precision_loss",
-    "read_binary",
-    "read_fasttext_model",
-    "read_gensim_state",
-    "read_metadata",
-    "read_ngrams",
-    "read_text",
-    "read_trainable_fasttext",
-    "read_vectors",
-    "to_gensim",
-    "training_options",
-    "write_arrays",
-    "write_fasttext_model",
-    "write_gensim_index",
-    "write_gensim_model",
-    "write_tensors",
-    "write_vectors",
-]

@@ -18,7 +18,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, open_by_content
-from wordvec_ca.formats.text import encode_words, not_utf8, sizes_of
+from wordvec_ca.formats.text import decode_words, encode_words, sizes_of
 from wordvec_ca.tables import CutOffError, GrowingRows, VectorTable, row_blocks
 
 _BLOCK = 16 << 20
@@ -30,12 +30,11 @@ def read_binary(
     path: str | os.PathLike[str],
     *,
     errors: str = "strict",
-    source: str | None = None,
     encoding: str = "utf-8",
     max_words: int | None = None,
 ) -> VectorTable:
     """Read word2vec binary, plain or compressed."""
-    name = source or str(path)
+    name = str(path)
     with open_by_content(path) as stream:
         first = stream.readline(1 << 16)
         n_words, vector_size = sizes_of(first, name, "word2vec binary")
@@ -92,21 +91,12 @@ def read_binary(
                 f"{name}: data follow after the {n_words} vectors that the header promises, from byte "
                 f"{offset}; correct the header or cut the file"
             )
-    decoded = []
-    for i, word in enumerate(words):
-        try:
-            decoded.append(word.decode(encoding, errors))
-        except UnicodeDecodeError as error:
-            raise not_utf8(word, f"{name}, entry {i + 1}") from error
+    decoded = decode_words(words, errors, lambda i: f"{name}, entry {i + 1}", encoding)
     return VectorTable(decoded, rows.finish(), None, {})
 
 
 def write_binary(
-    table: VectorTable,
-    path: str | os.PathLike[str],
-    *,
-    errors: str = "strict",
-    overwrite: bool = True,
+    table: VectorTable, path: str | os.PathLike[str], *, errors: str = "strict", overwrite: bool = True
 ) -> None:
     """Write word2vec binary block by block, completely or not at all; the suffix ``.gz`` compresses it."""
     words = encode_words(table.words, errors, "word2vec binary")

@@ -17,8 +17,12 @@ Little endian, as ``FastText::saveModel`` writes them::
 
 Files of 2016 begin with the options, without magic and version, and have neither ``pruned`` nor
 ``quantised``. They are read as version 0, and written as version 12. Models that were quantised (``.ftz``)
-hold codes instead of numbers (``product_codes.py``), and may be pruned: ``places`` then gives the rows of the
-remaining buckets.
+hold codes instead of numbers, and may be pruned: ``places`` then gives the rows of the remaining buckets.
+
+Codes are those of product quantisation (Jégou et al. 2011; Joulin et al. 2016): a row is cut into parts of
+``part`` numbers, the last possibly shorter; each part is stored as one byte, the number of one of its 256
+centroids. With norms, rows were scaled to length 1 first, and each length is one byte, the number of one of
+256 lengths.
 """
 
 from __future__ import annotations
@@ -32,8 +36,60 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix, compression_of, in_memory, open_by_content
-from wordvec_ca.formats.product_codes import CENTROIDS, QuantisedRows, n_parts
 from wordvec_ca.tables import GrowingRows, NgramIndex, NgramVectors, row_blocks
+
+CENTROIDS = 256
+
+
+@dataclass
+class QuantisedRows:
+    """A quantised matrix, whose rows are decoded when they are read."""
+
+    # shape (n_rows, n_parts), uint8
+    codes: np.ndarray
+    # shape (256 * dim,), float32; Centroids of the first part, then of the second, ...
+    centroids: np.ndarray
+    # dim, part: How many numbers a row has, and each of its parts except the last.
+    dim: int
+    part: int
+    # shape (n_rows,), uint8, or None
+    norm_codes: np.ndarray | None = None
+    # shape (256,), float32, or None
+    norms: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of numbers in each."""
+        return len(self.codes), self.dim
+
+    @property
+    def itemsize(self) -> int:
+        """Number of bytes of each number in a decoded row."""
+        return 4
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def centroids_of(self, number: int) -> np.ndarray:
+        """Return the centroids of a part, shape (256, size of the part)."""
+        begin = number * self.part
+        end = min(begin + self.part, self.dim)
+        return self.centroids[CENTROIDS * begin : CENTROIDS * end].reshape(CENTROIDS, end - begin)
+
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Return some rows, decoded, shape (n, dim), float32."""
+        codes = self.codes[rows]
+        decoded = [self.centroids_of(number)[codes[:, number]] for number in range(codes.shape[1])]
+        vectors = np.concatenate(decoded, axis=1) if decoded else np.zeros((len(codes), 0), np.float32)
+        if self.norm_codes is not None and self.norms is not None:
+            vectors *= self.norms[self.norm_codes[rows]][:, None]
+        return vectors
+
+
+def n_parts(dim: int, part: int) -> int:
+    """Return the number of parts into which a row is cut."""
+    return -(-dim // part)
+
 
 MAGIC = 793712314
 VERSION = 12
@@ -56,14 +112,13 @@ _LONGEST_WORD = 1 << 16
 MOST_DIMENSIONS = 1 << 16
 LONGEST_NGRAM = 1_000
 _WIDEST_WINDOW = 1_000
+# floret's files have two more integers before lrUpdateRate: the mode (1 or 2) and the number of hashes. If
+# such a file is read as fastText's, t becomes tiny, which identifies it.
 _LEAST_T = 1e-300
-"""floret's files have two more integers before lrUpdateRate: the mode (1 or 2) and the number of hashes. If
-such a file is read as fastText's, t becomes tiny, which identifies it.
-"""
 
 LARGEST_OPTION = 2**31 - 1
+# Largest number of buckets of a pruned model, since memory is allocated for each bucket.
 MOST_PLACES = 1 << 26
-"""Largest number of buckets of a pruned model, since memory is allocated for each bucket."""
 
 
 class Options(NamedTuple):
@@ -86,36 +141,26 @@ class Options(NamedTuple):
 
 @dataclass
 class FastTextModel:
-    """The content of a ``.bin`` file.
-
-    Attributes
-    ----------
-    options : Options
-    words : list of bytes
-        Words, then the labels of a classifier.
-    counts : ndarray of shape (n,), int64
-    types : ndarray of shape (n,), int8
-        0 for words, 1 for labels.
-    n_tokens : int
-        Tokens of the corpus.
-    inputs : ndarray of shape (n_words + bucket, dim), float32, or QuantisedRows
-        The rows of words, then the rows of buckets; may be a memory map.
-    outputs : ndarray of shape (n_words or n_labels, dim), float32, or QuantisedRows
-    version : int
-        11 or 12, or 0 for a file of 2016.
-    places : ndarray of shape (bucket,), int32, or None
-        For a pruned model: the row of each bucket, counted from the first row after those of words; -1
-        without a row.
-    """
+    """The content of a ``.bin`` file."""
 
     options: Options
+    # Words, then the labels of a classifier.
     words: list[bytes]
+    # shape (n,), int64
     counts: np.ndarray
+    # shape (n,), int8; 0 for words, 1 for labels.
     types: np.ndarray
+    # Tokens of the corpus.
     n_tokens: int
+    # shape (n_words + bucket, dim), float32, or QuantisedRows; The rows of words, then the rows of buckets;
+    # may be a memory map.
     inputs: Any
+    # shape (n_words or n_labels, dim), float32, or QuantisedRows
     outputs: Any
+    # 11 or 12, or 0 for a file of 2016.
     version: int = VERSION
+    # shape (bucket,), int32, or None; For a pruned model: the row of each bucket, counted from the first
+    # row after those of words; -1 without a row.
     places: np.ndarray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -205,11 +250,9 @@ class _Bytes:
         return found
 
 
-def read_model(
-    path: str | os.PathLike[str], *, source: str | None = None, quantised: bool = False
-) -> FastTextModel:
+def read_model(path: str | os.PathLike[str], *, quantised: bool = False) -> FastTextModel:
     """Read a ``.bin`` file, plain or compressed; the matrices of a plain one are memory-mapped."""
-    name = source or str(path)
+    name = str(path)
     size = os.path.getsize(path) if compression_of(path) is None else None
     with open_by_content(path) as stream:
         data = _Bytes(stream, name)

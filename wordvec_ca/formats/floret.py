@@ -34,11 +34,11 @@ from wordvec_ca.tables import (
 
 SEED = 2_166_136_261
 
+# Largest number of steps of conjugate gradients.
 MOST_STEPS = 60
-"""Largest number of steps of conjugate gradients."""
 
+# Relative error, in every dimension, below which the steps end.
 CLOSE = 1e-5
-"""Relative error, in every dimension, below which the steps end."""
 
 
 def write_floret(table: VectorTable, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
@@ -92,11 +92,9 @@ def floret_rows(table: VectorTable, ngrams: NgramVectors) -> NDArray[np.float32]
 def nearest_solution(
     means: csr_array, vectors: NDArray[np.float32], rows: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the rows nearest to ``rows`` that satisfy ``means @ result == vectors``.
-
-    They are ``rows + means.T @ y``, where y solves ``means @ means.T @ y == vectors - means @ rows``, for all
-    dimensions at once.
-    """
+    """Return the rows nearest to ``rows`` that satisfy ``means @ result == vectors``."""
+    # They are ``rows + means.T @ y``, where y solves ``means @ means.T @ y == vectors - means @ rows``, for
+    # all dimensions at once.
     transposed = means.T.tocsr()
     rest = vectors - means @ rows
     direction, squares = rest.copy(), np.square(rest).sum(axis=0)

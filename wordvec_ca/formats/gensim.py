@@ -16,10 +16,8 @@ from wordvec_ca.tables import NgramIndex, NgramVectors, VectorTable
 
 
 def read_gensim(path: str | os.PathLike[str]) -> VectorTable:
-    """Read the vectors of a gensim ``KeyedVectors``, ``Word2Vec`` or ``FastText`` file.
-
-    Arrays in files of their own are memory-mapped.
-    """
+    """Read the vectors of a gensim ``KeyedVectors``, ``Word2Vec`` or ``FastText`` file."""
+    # Arrays in files of their own are memory-mapped.
     file = Path(path)
     loaded = unpickle(file)
     state = dict(getattr(loaded, "__dict__", {}))
@@ -113,11 +111,9 @@ def _words(state: dict[str, Any]) -> tuple[list[str] | None, np.ndarray | None]:
 
 
 def read_gensim_state(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
-    """Return the class name and the attributes of the object in a gensim file.
-
-    An attribute that is a gensim object becomes a dictionary of its attributes. Arrays in files of their own
-    are memory-mapped. Values other than numbers, texts, arrays and collections of these are left out.
-    """
+    """Return the class name and the attributes of the object in a gensim file."""
+    # An attribute that is a gensim object becomes a dictionary of its attributes. Arrays in files of their
+    # own are memory-mapped. Values other than numbers, texts, arrays and collections of these are left out.
     loaded = unpickle(Path(path))
     if not hasattr(loaded, "__dict__"):
         raise DataError(f"{os.fspath(path)}: this pickle holds no model of gensim")

@@ -141,32 +141,58 @@ def write_gensim(table: VectorTable, path: str | os.PathLike[str], *, overwrite:
         write_gensim_index(made, table.words, table.counts, name=target.name)
 
 
-def write_gensim_model(
-    words: Sequence[str],
-    arrays: dict[str, np.ndarray],
-    attributes: dict[str, Any],
-    path: str | os.PathLike[str],
-) -> None:
-    """Let gensim write a model that its ``Word2Vec.load`` can read and train further."""
+# Attributes that gensim makes itself, or that a file cannot hold.
+_NOT_COPIED = {"wv", "dv", "random", "hashfxn", "raw_vocab", "callbacks", "load"}
+
+
+def write_gensim_model(kind: str, ours: Any, path: str | os.PathLike[str]) -> None:
+    """Let gensim write an object of its class ``kind`` with our attributes, which it can load and train."""
     target = Path(path)
     if target.is_dir() or not target.parent.is_dir():
         wrong = "it is a folder" if target.is_dir() else f"there is no folder {target.parent}"
         raise DataError(f"cannot write {target}: {wrong}; give the name of a file in a folder that exists")
-    kv = to_gensim(words, np.ascontiguousarray(arrays["vectors"]), arrays["count"])
-    from gensim.models.word2vec import Word2Vec
-
-    model = Word2Vec(vector_size=kv.vector_size)
-    for name, value in attributes.items():
-        if name in vars(model):
-            setattr(model, name, value)
-    kv.expandos["sample_int"] = arrays["sample_int"]
-    model.wv, model.layer1_size = kv, kv.vector_size
-    for name in ("syn1neg", "syn1"):
-        if name in arrays:
-            setattr(model, name, np.ascontiguousarray(arrays[name]))
-    if model.negative:
-        model.make_cum_table()
-    if model.hs:
-        model.create_binary_tree()
+    theirs = _gensim_object(kind, ours)
     with replacing_files(target.parent, last=target.name) as made:
-        model.save(str(made / target.name))
+        theirs.save(str(made / target.name))
+
+
+def _gensim_object(kind: str, ours: Any) -> Any:
+    """Return an object of gensim's class ``kind``, with the attributes that it has and ours has, too."""
+    _gensim_class()
+    from gensim.models import doc2vec, fasttext, word2vec
+
+    cls = next(getattr(module, kind) for module in (word2vec, fasttext, doc2vec) if hasattr(module, kind))
+    if not cls.__module__.startswith("gensim."):  # a pickle names a class, which would be ours
+        raise DataError(
+            f"gensim.models.{kind} is {cls.__module__}.{kind} in this program, so gensim cannot write its "
+            "own class: use save(), and call save_for_gensim in a program that does not replace gensim"
+        )
+    if getattr(ours, "dm_concat", 0):
+        raise DataError(
+            "gensim trains with dm_concat only if there is a null word, which this model has not: use save()"
+        )
+    of_ngrams = {name: getattr(ours, name) for name in ("min_n", "max_n", "bucket") if name in vars(ours)}
+    theirs = cls(vector_size=ours.vector_size, **of_ngrams)
+    for name in (vars(theirs).keys() & vars(ours).keys()) - _NOT_COPIED:
+        value = getattr(ours, name)
+        setattr(theirs, name, np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value)
+    if hasattr(theirs, "index_to_key"):
+        theirs.expandos = {n: values for n, values in ours.expandos.items() if values.dtype != object}
+        if "sample_int" in theirs.expandos:  # gensim's compiled code reads 32 bits
+            theirs.expandos["sample_int"] = np.asarray(theirs.expandos["sample_int"], np.uint32)
+        theirs.vectors_lockf = np.ones(1, np.float32)
+        if kind == "FastTextKeyedVectors":
+            theirs.recalc_char_ngram_buckets()
+        return theirs
+    theirs.layer1_size = ours.layer1_size
+    for name in ("syn1neg", "syn1"):
+        if hasattr(ours, name):
+            setattr(theirs, name, np.ascontiguousarray(getattr(ours, name)))
+    theirs.wv = _gensim_object("FastTextKeyedVectors" if kind == "FastText" else "KeyedVectors", ours.wv)
+    if kind == "Doc2Vec":
+        theirs.dv = _gensim_object("KeyedVectors", ours.dv)
+    if theirs.negative:
+        theirs.make_cum_table()
+    if theirs.hs:
+        theirs.create_binary_tree()
+    return theirs

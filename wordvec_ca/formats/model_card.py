@@ -12,15 +12,15 @@ from typing import Any
 
 from wordvec_ca._version import __version__
 from wordvec_ca.files import content_words
-from wordvec_ca.formats.token_pattern import Splitting
-from wordvec_ca.tables import VectorTable
+from wordvec_ca.formats.tokenizer_json import Splitting
+from wordvec_ca.tables import VectorTable, config_of
 
+# Options of a run that the card shows.
 SHOWN_OPTIONS = (
     *("model", "vector_size", "window", "negative", "sample", "alpha", "epochs", "min_count", "seed"),
-    *("vectors", "hs", "cbow_update", "cbow_mean", "parts", "attention", "subwords", "buckets"),
+    *("vectors", "hs", "cbow_update", "cbow_mean", "attention", "subwords", "buckets"),
     *("tokenizer", "lowercase", "phrases"),
 )
-"""Options of a run that the card shows."""
 
 
 def example_words(words: Sequence[str]) -> dict[str, str]:
@@ -67,8 +67,7 @@ def model_card(
     ]
     if isinstance(record.get("raw_tokens"), int):
         text[-1] += f" The training text had {record['raw_tokens']:,} tokens."
-    options = record.get("config")
-    if isinstance(options, dict):
+    if options := config_of(record):
         shown = [(key, options[key]) for key in SHOWN_OPTIONS if options.get(key) is not None]
         text += ["", "## Training", "", *_table(("option", "value"), shown)]
         if isinstance(record.get("command"), str):

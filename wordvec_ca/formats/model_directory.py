@@ -4,6 +4,7 @@
 
     config.json             the complete record of configuration, version, corpus and timings
     vocab.tsv               word TAB count, one a line, UTF-8, most frequent first
+    rare.tsv                words too rare for vocab.tsv, in the same form, for a continued run
     vectors.kv.vectors.npy  float32 (n_words, n_columns): the published vectors, memory-mapped by this reader
                             and by gensim; their form is the option ``vectors`` in config.json
     vectors.kv              gensim's index to it (optional, not read here)
@@ -17,6 +18,7 @@
     documents.tags          their tags, one a line as JSON, unless they are numbers from 0
     attention_documents.npy float32 (n_documents,): what each adds to the logit of the document's place
     history.tsv             how the run went
+    held_out.json           figures of the sessions that --test-last held out
     run.toml                settings that repeat the run: cawv train --config run.toml
     ngrams.tsv              n-gram TAB row, one a line (only of models with n-grams)
     ngrams.npy              float32 (n_rows, vector_size): rows of the words, then rows that n-grams share
@@ -64,25 +66,23 @@ from wordvec_ca.tables import (
     Halves,
     NgramIndex,
     NgramVectors,
-    Part,
     Resamples,
     VectorTable,
-    attention_of_words,
     check_form,
+    config_of,
     encoded,
     keys_of,
-    logits_by_part,
     map_of_inputs,
+    mean_attention,
     output_weight,
-    parts_of_record,
     published_vectors,
 )
 
+# Version of the format of model directories; others are refused.
 MODEL_FORMAT = 1
-"""Version of the format of model directories; others are refused."""
 
+# Files of a model directory; a directory with any other file is never overwritten.
 MODEL_FILES = {*map(str, ModelFile), CHECKSUMS, *RESAMPLE_FILES}
-"""Files of a model directory; a directory with any other file is never overwritten."""
 
 
 def is_model_directory(path: Path) -> bool:
@@ -93,10 +93,9 @@ def is_model_directory(path: Path) -> bool:
 def read_model_directory(path: Path, form: str | None = None) -> VectorTable:
     """Read a model directory; the published vectors are memory-mapped, so opening takes the same time for any
     size.
-
-    Files that are read later are opened now, so they belong to this model even if another one replaces it
-    meanwhile.
     """
+    # Files that are read later are opened now, so they belong to this model even if another one replaces it
+    # meanwhile.
     for name in (ModelFile.VECTORS, ModelFile.VOCAB):
         if not (path / name).is_file():
             raise DataError(f"{path} is not a model directory: it has no {name}")
@@ -152,17 +151,12 @@ def form_of_directory(path: Path, metadata: dict[str, Any], form: str) -> tuple[
             f"{path} has no input rows ({ModelFile.INPUTS}): take the file from a backup; there are only its "
             f"published vectors, {form_of_record(metadata)!r}"
         )
-    try:
-        parts = [part.columns for part in parts_of_record(metadata)]
-    except ValueError as error:
-        raise DataError(f"{path / ModelFile.CONFIG}: {error}") from error
-    return FittedForm(form, halves, parts), halves
+    return FittedForm(form, halves), halves
 
 
 def form_of_record(metadata: dict[str, Any]) -> str:
     """Return the form of the published vectors from the record of a model; input rows if it names none."""
-    config = metadata.get("config")
-    form = (config.get("vectors") if isinstance(config, dict) else None) or "input"
+    form = config_of(metadata).get("vectors") or "input"
     if form not in VECTOR_FORMS:
         raise DataError(
             f"{ModelFile.CONFIG}: the vectors are {form!r}; this version knows {', '.join(VECTOR_FORMS)}: "
@@ -173,8 +167,7 @@ def form_of_record(metadata: dict[str, Any]) -> str:
 
 def _stored_halves(path: Path, metadata: dict[str, Any]) -> Halves:
     """Map the input and the output rows of a model directory."""
-    config = metadata.get("config")
-    if not isinstance(config, dict) or not (path / ModelFile.OUTPUTS).is_file():
+    if not (config := config_of(metadata)) or not (path / ModelFile.OUTPUTS).is_file():
         raise DataError(
             f"{path} has no output rows ({ModelFile.OUTPUTS}): there are only its published vectors, "
             f"{form_of_record(metadata)!r}"
@@ -193,11 +186,11 @@ def _stored_halves(path: Path, metadata: dict[str, Any]) -> Halves:
     return Halves(inputs, outputs, output_weight(bool(config.get("subwords"))))
 
 
-def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Callable[..., np.ndarray] | None:
+def _attention(path: Path, metadata: dict[str, Any], counts: np.ndarray) -> Callable[[], np.ndarray] | None:
     """Return a function that reads the weights of words, if the model has attention."""
-    config = metadata.get("config")
+    config = config_of(metadata)
     try:
-        attends = isinstance(config, dict) and spec_of(config.get("model", "")).attends
+        attends = spec_of(config.get("model", "")).attends
     except ValueError:  # a model of a later version, whose vectors can still be used
         return None
     logits = OpenedArray(path / ModelFile.ATTENTION_WORDS), OpenedArray(path / ModelFile.ATTENTION_SLOTS)
@@ -210,15 +203,13 @@ def read_word_attention(
     counts: np.ndarray,
     of_words: OpenedArray,
     of_slots: OpenedArray,
-    part: str | None = None,
 ) -> np.ndarray:
     """Return how much attention each word of a model directory draws."""
     kind, clip = config.get("attention", "full"), config.get("attention_clip", 10.0)
     try:
         slots = of_slots.get()
         slots = slots[: slots.size - spec_of(config["model"]).documents]  # the last place is the document's
-        parts = _parts(path, config, slots.size)
-        columns = logit_columns(kind, slots.size, len(parts))
+        columns = logit_columns(kind, slots.size)
         words = of_words.get() if columns else np.zeros((len(counts), 0), np.float32)
     except FileNotFoundError as error:
         raise DataError(
@@ -235,19 +226,7 @@ def read_word_attention(
             f"{path}: logits of shape {words.shape} and {slots.shape} are not of a model of {len(counts)} "
             "words; the files do not belong together"
         )
-    return attention_of_words(logits_by_part(words, slots, kind, parts), counts, clip, part)
-
-
-def _parts(path: Path, config: dict[str, Any], n_slots: int) -> tuple[Part, ...]:
-    """Return the parts of a model, checked against its number of attention logits."""
-    try:
-        parts = parts_of_record({"config": config}) or (Part("", 1, n_slots // 2, 0, 1),)
-    except ValueError as error:
-        raise DataError(f"{path / ModelFile.CONFIG}: {error}") from error
-    places = sum(len(part.offsets) for part in parts)
-    if places != n_slots:
-        raise DataError(f"{path}: logits of {n_slots} places, but the parts have {places}: they do not fit")
-    return parts
+    return mean_attention(words, slots, counts, clip)
 
 
 def read_ngrams(
@@ -257,9 +236,8 @@ def read_ngrams(
     needed.
     """
     n_words, form = len(words), form_of_record(metadata)
-    config = metadata.get("config")
-    fitted = form == "fitted"
-    if not isinstance(config, dict) or not (config.get("subwords") or (fitted and is_published)):
+    config, fitted = config_of(metadata), form == "fitted"
+    if not (config.get("subwords") or (fitted and is_published)):
         return None
     rows = map_array(path / ModelFile.NGRAM_ROWS)
     n_own = 0 if fitted else n_words  # words that are made of trained n-grams have a row of their own, too

@@ -19,12 +19,12 @@ from wordvec_ca.files import atomic_file
 from wordvec_ca.formats.zip_archive import MOST_TIMES, SMALL
 from wordvec_ca.tables import VectorTable, check_unicode, row_blocks
 
+# Key in the table's metadata under which the record of the training run is stored.
 RECORD = b"wordvec_ca"
-"""Key in the table's metadata under which the record of the training run is stored."""
 
 
+# Columns of numbers that are not components: counts, and the index that pandas stores.
 NOT_DIMENSIONS = ("count", "__index_level_0__")
-"""Columns of numbers that are not components: counts, and the index that pandas stores."""
 
 
 def read_parquet(path: str | Path) -> VectorTable:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,8 @@ def _folder_format(place: Path) -> str:
         return static_folder_library(place) or "huggingface"
     if is_spacy_folder(place):
         return "spacy"
+    if inside := sorted(path.name for path in place.glob("*.kv")):  # of cawv change --save-models
+        raise DataError(f"{place} is a folder that holds {', '.join(inside[:10])}; give these")
     raise DataError(
         f"{place} is a folder but not a model directory: it has neither {ModelFile.VECTORS} nor "
         f"{ModelFile.VOCAB}"
@@ -205,49 +207,38 @@ def read_vectors(
     if duplicates not in ("refuse", "first"):
         raise ValueError(f"duplicates is {duplicates!r}; known are 'refuse' and 'first'")
     with unpacked(path) as place:
-        return _read(place, format, errors, duplicates, vectors)
+        if format == "auto" or not place.exists():
+            format = detect_format(place)  # noqa: A001
+        if (format == "model" or format_named(format).folder) != place.is_dir():
+            kind = "folder" if place.is_dir() else "file"
+            raise DataError(f"{place} is a {kind}, so it is not of the format {format!r}")
+        if format == "model":
+            from wordvec_ca.formats.model_directory import read_model_directory
+
+            return read_model_directory(place, vectors)
+        if vectors is not None:
+            raise DataError(
+                f"{place} holds vectors of one form ({format}): only a model directory gives others, ",
+                Option("vectors", vectors),
+            )
+        one = format_named(format)
+        assert one.read is not None
+        table: VectorTable = _call(one.read, place, **one.read_given, errors=errors)
+        if duplicates == "first":
+            table = keep_first(table, str(place))
+        else:
+            check_unique(table.words, str(place), table.first_line or one.first_line)
+        if not one.mapped:
+            warn_of_nonfinite(table.words, table.vectors, str(place))
+        return table
 
 
-def _read(
-    place: Path,
-    format: str,  # noqa: A002
-    errors: str,
-    duplicates: str,
-    vectors: str | None,
-) -> VectorTable:
-    """Read a file or folder that is not in an archive; the arguments of `read_vectors` are checked."""
-    if format == "auto" or not place.exists():
-        format = detect_format(place)  # noqa: A001
-    if (format == "model" or format_named(format).folder) != place.is_dir():
-        raise DataError(
-            f"{place} is a {'folder' if place.is_dir() else 'file'}, so it is not of the format {format!r}"
-        )
-    if format == "model":
-        from wordvec_ca.formats.model_directory import read_model_directory
-
-        return read_model_directory(place, vectors)
-    if vectors is not None:
-        raise DataError(
-            f"{place} holds vectors of one form ({format}): only a model directory gives others, ",
-            Option("vectors", vectors),
-        )
-    one = format_named(format)
-    assert one.read is not None
-    arguments = {"errors": errors}
-    table = _function(one.read)(place, **one.read_given, **{name: arguments[name] for name in one.read_takes})
-    if duplicates == "first":
-        table = keep_first(table, str(place))
-    else:
-        check_unique(table.words, str(place), table.first_line or one.first_line)
-    if not one.mapped:
-        warn_of_nonfinite(table.words, table.vectors, str(place))
-    return table
-
-
-def _function(name: str) -> Callable[..., Any]:
-    """Import a module of this package and return its ``MODULE.FUNCTION``."""
+def _call(name: str, *args: Any, **options: Any) -> Any:
+    """Import a module of this package, and call its ``MODULE.FUNCTION`` with those options that it has."""
     module, _, function = name.partition(".")
-    return getattr(importlib.import_module(f"{__package__}.{module}"), function)  # type: ignore[no-any-return]
+    called = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    known = inspect.signature(called).parameters
+    return called(*args, **{option: value for option, value in options.items() if option in known})
 
 
 def format_of_suffix(path: str | os.PathLike[str]) -> str:
@@ -367,13 +358,9 @@ def write_vectors(
     if unwritable == "skip":
         table = _only_writable(table, one, errors)
     assert one.write is not None
-    arguments = {"errors": errors, "dtype": dtype, "evaluation": evaluation, "overwrite": overwrite}
-    _function(one.write)(
-        table,
-        Path(path) if one.folder else path,
-        **one.write_given,
-        **{name: arguments[name] for name in one.write_takes},
-    )
+    place = Path(path) if one.folder else path
+    given = {"errors": errors, "dtype": dtype, "evaluation": evaluation, "overwrite": overwrite}
+    _call(one.write, table, place, **one.write_given, **given)
     return len(table.words)
 
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from wordvec_ca.errors import DataError, install_extra
 from wordvec_ca.files import replacing
-from wordvec_ca.formats.token_pattern import between_words_pattern, splitting_of, word_pattern
+from wordvec_ca.formats.tokenizer_json import between_words_pattern, splitting_of, word_pattern
 from wordvec_ca.tables import VectorTable, check_unicode
 
+# Files and folders of a pipeline; a folder with any other is never replaced.
 FILES = {"config.cfg", "meta.json", "tokenizer", "vocab"}
-"""Files and folders of a pipeline; a folder with any other is never replaced."""
 
 
 def write_spacy(table: VectorTable, path: str | Path, *, overwrite: bool = True) -> None:

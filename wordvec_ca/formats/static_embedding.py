@@ -1,4 +1,5 @@
-"""Folders for sentence-transformers and model2vec, which represent a text by the mean of its words' vectors.
+"""Folders for sentence-transformers and model2vec, which represent a text by the mean of its words' vectors,
+and for the Hugging Face Hub.
 
 ::
 
@@ -7,14 +8,16 @@
                          sentence-transformers' StaticEmbedding  embedding.weight  F32 or F16
                          model2vec                               embeddings        F32, F16 or I8; with I8
                                                                  weights           F32, the scale of each row
+                         the Hub: the format safetensors of this package, with words and counts
     modules.json         what sentence-transformers builds
-    config.json          model2vec: its settings;    config_sentence_transformers.json: those of the other
+    config.json          model2vec: its settings;    config_sentence_transformers.json: those of the other;
+                         the Hub: the record of the run, and sizes
     README.md            the model card
 
 model2vec's ``mapping``, if there is one, contains the row of each word in ``embeddings``. It is read, but
 never written. model2vec leaves unknown words out of the mean; sentence-transformers includes them with a
 vector of zeros, so that the mean is shorter but has the same direction. The folders do not contain pickles.
-`cawv` reads both kinds.
+`cawv` reads all three.
 """
 
 from __future__ import annotations
@@ -29,19 +32,25 @@ from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing
 from wordvec_ca.formats.model_card import example_words, model_card
-from wordvec_ca.formats.precision import check_dtype
-from wordvec_ca.formats.safetensors import map_tensors, scaled_rows, vector_tensors, write_tensors
-from wordvec_ca.formats.token_pattern import splitting_of
-from wordvec_ca.formats.tokenizer_json import tokenizer_json, words_of_tokenizer
+from wordvec_ca.formats.safetensors import (
+    check_dtype,
+    map_tensors,
+    read_safetensors,
+    scaled_rows,
+    vector_tensors,
+    write_safetensors,
+    write_tensors,
+)
+from wordvec_ca.formats.tokenizer_json import splitting_of, tokenizer_json, words_of_tokenizer
 from wordvec_ca.tables import VectorTable
 
 TOKENIZER, TENSORS, MODULES, CARD = "tokenizer.json", "model.safetensors", "modules.json", "README.md"
 CONFIG, SETTINGS = "config.json", "config_sentence_transformers.json"
+# Files of all kinds of folder; a folder with any other file is never replaced.
 FILES = {TOKENIZER, TENSORS, MODULES, CARD, CONFIG, SETTINGS}
-"""Files of both kinds of folder; a folder with any other file is never replaced."""
 
+# Name of the tensor of vectors for each library.
 WEIGHT_NAMES = {"sentence-transformers": "embedding.weight", "model2vec": "embeddings"}
-"""Name of the tensor of vectors for each library."""
 
 _USAGE = {
     "sentence-transformers": (
@@ -53,6 +62,11 @@ _USAGE = {
         "from model2vec import StaticModel\n\n"
         'model = StaticModel.from_pretrained("{name}")\n'
         'model.encode(["{word} {other}", "{other}"])'
+    ),
+    "wordvec_ca": (
+        "from wordvec_ca import KeyedVectors\n\n"
+        'vectors = KeyedVectors.load("{name}")  # the folder, downloaded\n'
+        'vectors.most_similar("{word}")'
     ),
 }
 
@@ -100,6 +114,11 @@ def _within(rows: np.ndarray, n: int) -> bool:
     return not len(rows) or (int(rows.min()) >= 0 and int(rows.max()) < n)
 
 
+def read_hub_folder(path: str | Path) -> VectorTable:
+    """Read the vectors of a folder that was written for the Hugging Face Hub."""
+    return read_safetensors(Path(path) / TENSORS)
+
+
 def write_static_folder(
     table: VectorTable,
     path: str | Path,
@@ -109,7 +128,7 @@ def write_static_folder(
     evaluation: list[dict[str, Any]] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Write a folder for one of the two libraries, completely or not at all."""
+    """Write a folder for one of the three libraries, completely or not at all."""
     if dtype == "int8" and library == "sentence-transformers":
         raise DataError(
             "sentence-transformers' own layout has no int8: take float16, or the format model2vec, which "
@@ -118,40 +137,47 @@ def write_static_folder(
     check_dtype(table, dtype)
     splitting = splitting_of(table.metadata, table.words)
     tokenizer = tokenizer_json(table.words, splitting)
-    name = Path(path).name
+    name, ours = Path(path).name, library == "wordvec_ca"
     usage = _USAGE[library].format(name=name, **example_words(table.words))
     card = model_card(
         table,
         splitting,
         name=name,
         dtype=dtype,
-        library=library,
+        library=None if ours else library,
         usage=usage,
         evaluation=evaluation or [],
     )
-    size = table.vectors.shape[1]
+    n_words, size = table.vectors.shape
+    origin = {"wordvec_ca": table.metadata or {"version": __version__}}
     modules = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}]
+    contents: dict[str, Any] = {MODULES: modules}
+    if ours:
+        config = {"model_type": library, "dtype": dtype, "n_words": n_words, "vector_size": size}
+        splits = {"tokenizer": splitting.tokenizer, "lowercase": splitting.lowercase}
+        contents = {CONFIG: config | splits | origin}
+    elif library == "model2vec":
+        contents[CONFIG] = {
+            "model_type": "model2vec",
+            "architectures": ["StaticModel"],
+            "hidden_dim": size,
+            "seq_length": 1_000_000,
+            "max_length": None,  # texts are not truncated
+            "normalize": False,
+            "embedding_dtype": dtype,
+            **origin,
+        }
+    else:
+        config = {"model_type": "SentenceTransformer", "similarity_fn_name": "cosine"}
+        contents[SETTINGS] = {**config, "prompts": {}, "default_prompt_name": None}
     with replacing(path, overwrite=overwrite, files=FILES) as folder:
-        tensors = vector_tensors(table, WEIGHT_NAMES[library], dtype, "weights")
-        write_tensors([tensor.with_row_of_zeros() for tensor in tensors], folder / TENSORS, {"format": "pt"})
+        if ours:  # words and counts are in the file too: nothing is lost on the way back
+            write_safetensors(table, folder / TENSORS, dtype=dtype)
+        else:
+            tensors = vector_tensors(table, WEIGHT_NAMES[library], dtype, "weights")
+            rows = [tensor.with_row_of_zeros() for tensor in tensors]
+            write_tensors(rows, folder / TENSORS, {"format": "pt"})
         (folder / TOKENIZER).write_bytes(tokenizer)
         (folder / CARD).write_text(card, encoding="utf-8")
-        _write_json(folder / MODULES, modules)
-        if library == "model2vec":
-            config: dict[str, Any] = {
-                "model_type": "model2vec",
-                "architectures": ["StaticModel"],
-                "hidden_dim": size,
-                "seq_length": 1_000_000,
-                "max_length": None,  # texts are not truncated
-                "normalize": False,
-                "embedding_dtype": dtype,
-            }
-            _write_json(folder / CONFIG, {**config, "wordvec_ca": table.metadata or {"version": __version__}})
-        else:
-            config = {"model_type": "SentenceTransformer", "similarity_fn_name": "cosine"}
-            _write_json(folder / SETTINGS, {**config, "prompts": {}, "default_prompt_name": None})
-
-
-def _write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
+        for file, content in contents.items():
+            (folder / file).write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")

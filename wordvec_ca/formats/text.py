@@ -17,7 +17,8 @@ import re
 import warnings
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 import numpy as np
@@ -40,8 +41,8 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
 
 
 _DL4J_HEADER = re.compile(rb"(\d{1,18} \d{1,9}) \d{1,18}\s*")
+# Before words in base64, as DL4J writes them; its header also has the number of documents.
 BASE64 = b"B64:"
-"""Before words in base64, as DL4J writes them; its header also has the number of documents."""
 
 
 def is_comment(line: bytes) -> bool:
@@ -57,8 +58,8 @@ def without_comments(head: bytes) -> bytes:
 
 
 LARGEST_VECTOR_SIZE = 1_000_000
+# Factor by which blocks of text are smaller than other blocks, since text takes more memory than float32.
 TEXT_PART = 8
-"""Factor by which blocks of text are smaller than other blocks, since text takes more memory than float32."""
 
 
 def sizes_of(line: bytes, name: str, what: str) -> tuple[int, int]:
@@ -140,12 +141,11 @@ def numbers_in(line: bytes) -> int:
 
 
 def guess_vector_size(lines: list[bytes]) -> int:
-    """Return the vector size of a text without header, from some of its lines.
-
-    A word may hold spaces and numbers ("3 1/2"), so a line can have more numeric fields than the vector has
-    numbers, and a damaged line has fewer. The most common count is chosen. If several are equally common, it
-    is the largest: a damaged line then causes an error, instead of numbers becoming part of words.
-    """
+    """Return the vector size of a text without header, from some of its lines."""
+    # A word may hold spaces and numbers ("3 1/2"), so a line can have more numeric fields than the vector
+    # has numbers, and a damaged line has fewer. The most common count is chosen. If several are equally
+    # common, it is the largest: a damaged line then causes an error, instead of numbers becoming part of
+    # words.
     tally = Counter(map(numbers_in, lines))
     return max(tally, key=lambda n_numbers: (tally[n_numbers], n_numbers), default=0)
 
@@ -155,12 +155,11 @@ def read_text(
     *,
     header: bool,
     errors: str = "strict",
-    source: str | None = None,
     encoding: str = "utf-8",
     max_words: int | None = None,
 ) -> VectorTable:
     """Read word2vec text (``header=True``) or GloVe text (``header=False``), plain or compressed."""
-    name = source or str(path)
+    name = str(path)
     size = os.path.getsize(path)
     plain = compression_of(path) is None
     n_words: int | None
@@ -235,7 +234,7 @@ def read_text(
             words = [b64decode(word.removeprefix(BASE64), validate=True) for word in words]
         except ValueError as error:
             raise DataError(f"{name}: a word that begins with B64: is not base64 ({error})") from error
-    spelled = _decode(words, errors, name, first_line, encoding)
+    spelled = decode_words(words, errors, lambda i: f"{name}, line {first_line + i}", encoding)
     return VectorTable(spelled, rows.finish(), None, {}, first_line=first_line)
 
 
@@ -333,18 +332,20 @@ def _split(line: bytes, vector_size: int, where: str) -> tuple[bytes, np.ndarray
     return fields[0], row
 
 
-def _decode(words: list[bytes], errors: str, name: str, first_line: int, encoding: str) -> list[str]:
-    """Decode words; in the usual case all in one call."""
-    try:
-        return b"\n".join(words).decode(encoding).split("\n") if words else []
-    except UnicodeDecodeError:
-        pass
+def decode_words(
+    words: list[bytes], errors: str, where: Callable[[int], str], encoding: str = "utf-8"
+) -> list[str]:
+    """Decode words, in the usual case all in one call; ``where`` says where a word is that cannot be."""
+    joined = b"\n".join(words)
+    if encoding == "utf-8" and joined.count(b"\n") == len(words) - 1:
+        with suppress(UnicodeDecodeError):
+            return joined.decode().split("\n")
     decoded = []
     for i, word in enumerate(words):
         try:
             decoded.append(word.decode(encoding, errors))
         except UnicodeDecodeError as error:
-            raise not_utf8(word, f"{name}, line {first_line + i}") from error
+            raise not_utf8(word, where(i)) from error
     return decoded
 
 

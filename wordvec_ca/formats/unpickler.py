@@ -305,11 +305,9 @@ _STOP, _PUT, _LONG_BINPUT, _FRAME = b".pr\x95"
 
 
 def check_sizes(path: Path) -> None:
-    """Search a pickle for lengths and memo indexes larger than the file.
-
-    This takes about a second for a million words. A pickle that is cut off or has unknown opcodes is not an
-    error here: the unpickler stops there too.
-    """
+    """Search a pickle for lengths and memo indexes larger than the file."""
+    # This takes about a second for a million words. A pickle that is cut off or has unknown opcodes is not
+    # an error here: the unpickler stops there too.
     with open(path, "rb") as stream:
         if not stream.read(1):
             return

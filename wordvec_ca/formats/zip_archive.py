@@ -17,10 +17,9 @@ from pathlib import Path
 from wordvec_ca.errors import DataError
 from wordvec_ca.specs.formats import FORMATS
 
+# Unpacked size that is always accepted and, for larger members, the largest ratio of unpacked to packed
+# size. Text and float32 numbers shrink to between a half and a tenth.
 SMALL, MOST_TIMES = 1 << 26, 100
-"""Unpacked size that is always accepted and, for larger members, the largest ratio of unpacked to packed
-size. Text and float32 numbers shrink to between a half and a tenth.
-"""
 
 
 def archive_and_member(path: str | os.PathLike[str]) -> tuple[Path, str] | None:

@@ -6,6 +6,7 @@ be installed. If it is, its other modules (``utils``, ``corpora``, ...) are here
 docs/guides/from-gensim.md has a table of every parameter, and what differs.
 """
 
+import logging
 import sys
 
 from wordvec_ca.gensim import models
@@ -17,6 +18,9 @@ __version__ = "4.4.0"
 """The version of gensim whose names and arguments this package has: programs look at it."""
 
 sys.meta_path.insert(0, Rest())
+
+# As gensim has it: its warnings are for programs that configure logging, and no one else sees them.
+logging.getLogger("gensim").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> object:

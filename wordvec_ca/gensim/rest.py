@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import Any
 
 OURS = "wordvec_ca.gensim."
+# Modules that this package defines itself.
 HERE = ("models", "rest")
-"""Modules that this package defines itself."""
 
 
 def gensims(name: str) -> Any:

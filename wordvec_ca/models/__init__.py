@@ -4,13 +4,18 @@ Input: a `TrainConfig` and a vocabulary. Output: an `EmbeddingModel` with parame
 training loop updates in place, saved to and loaded from a model directory.
 """
 
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
+
+from wordvec_ca.kernels import huffman_paths as word_paths
 from wordvec_ca.models.attention import (
     ContextWeight,
     WindowAttention,
     attention_weights,
     weights_by_place,
 )
-from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type
+from wordvec_ca.models.config import ResolvedConfig, TrainConfig, check_type, keep_probabilities
 from wordvec_ca.models.directory import read_attention, read_config, read_record, read_tree
 from wordvec_ca.models.documents import (
     PREFIX,
@@ -25,7 +30,6 @@ from wordvec_ca.models.documents import (
 )
 from wordvec_ca.models.history import Callback, History, Point, Progress
 from wordvec_ca.models.parameters import EmbeddingModel
-from wordvec_ca.models.paths import word_paths
 from wordvec_ca.models.publishing import publish
 from wordvec_ca.models.sizes import (
     PROCESS_BYTES,
@@ -38,42 +42,3 @@ from wordvec_ca.models.sizes import (
     saved_bytes,
 )
 from wordvec_ca.models.subwords import Subwords
-
-__all__ = [
-    "PREFIX",
-    "PROCESS_BYTES",
-    "SHOWN_DOCUMENTS",
-    "TOUCHED_ROWS",
-    "WORK",
-    "Callback",
-    "ContextWeight",
-    "DocumentRows",
-    "EmbeddingModel",
-    "History",
-    "Point",
-    "Progress",
-    "ResolvedConfig",
-    "Subwords",
-    "TrainConfig",
-    "WindowAttention",
-    "attention_weights",
-    "check_memory",
-    "check_room",
-    "check_type",
-    "document_vectors",
-    "logits_of",
-    "memory_bytes",
-    "n_parameters",
-    "parameter_shapes",
-    "publish",
-    "read_attention",
-    "read_config",
-    "read_record",
-    "read_tree",
-    "saved_bytes",
-    "shown_documents",
-    "table_of_both",
-    "tags_of_model",
-    "weights_by_place",
-    "word_paths",
-]

@@ -21,12 +21,11 @@ from wordvec_ca.models.documents import document_logit
 from wordvec_ca.models.parameters import EmbeddingModel
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.specs.models import models_with
-from wordvec_ca.tables import Part, Resamples, logits_by_part
-from wordvec_ca.vectors import KeyedVectors, interval
+from wordvec_ca.tables import Resamples, offsets_of
+from wordvec_ca.vectors import interval
 
+# The name of the document among the words of a window.
 DOCUMENT = "[document]"
-"""The name of the document among the words of a window."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,6 @@ class ContextWeight:
     weight : float or None
         Share of the attention in the window; shares add up to 1. None for a word without a vector, which is
         left out of the window.
-    part : str
-        The part of the vector that has this weight; the shares of each part add up to 1. ``''`` if vectors
-        have one part.
     low, high : float
         90 % interval of the weight in one run on other text; nan if the model was not trained with resamples.
     """
@@ -51,7 +47,6 @@ class ContextWeight:
     word: str
     offset: int
     weight: float | None
-    part: str = ""
     low: float = math.nan
     high: float = math.nan
 
@@ -71,28 +66,23 @@ class WindowAttention(list[ContextWeight]):
         self.target = target
 
     def _repr_html_(self) -> str:
-        """Return a line of words for each part of the vectors, coloured by their attention."""
-        rows: list[list[object]] = []
-        for part in dict.fromkeys(one.part for one in self):
-            words: list[object] = [Shade(f"[{self.target}]", 0.0)]
-            weights: list[object] = [Shade("", 0.0)]
-            at, most = 0, max(one.weight or 0.0 for one in self if one.part == part)
-            for one in (one for one in self if one.part == part):
-                strength = (one.weight or 0.0) / (most or 1.0)
-                place = at if one.offset < 0 else len(words)
-                words.insert(place, Shade(one.word, strength))
-                weights.insert(place, Shade("-" if one.weight is None else f"{one.weight:.3f}", strength))
-                at += one.offset < 0
-            rows += [[part, *words], ["", *weights]]
-        return html_table(f"attention of the words around {self.target}", ("",), rows)
+        """Return a line of words, coloured by their attention."""
+        words: list[object] = [Shade(f"[{self.target}]", 0.0)]
+        weights: list[object] = [Shade("", 0.0)]
+        at, most = 0, max(one.weight or 0.0 for one in self)
+        for one in self:
+            strength = (one.weight or 0.0) / (most or 1.0)
+            place = at if one.offset < 0 else len(words)
+            words.insert(place, Shade(one.word, strength))
+            weights.insert(place, Shade("-" if one.weight is None else f"{one.weight:.3f}", strength))
+            at += one.offset < 0
+        return html_table(f"attention of the words around {self.target}", (), [words, weights])
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with the fields of `ContextWeight` as columns."""
-        return data_frame([field.name for field in dataclasses.fields(ContextWeight)], map(_values, self))
-
-
-def _values(one: ContextWeight) -> tuple[object, ...]:
-    return tuple(getattr(one, field.name) for field in dataclasses.fields(one))
+        return data_frame(
+            [field.name for field in dataclasses.fields(ContextWeight)], map(dataclasses.astuple, self)
+        )
 
 
 def attention_weights(
@@ -121,9 +111,8 @@ def attention_weights(
     Returns
     -------
     WindowAttention
-        One ContextWeight for each context word in the window, and for each unknown word, in order. If vectors
-        have parts, one part follows the other. In a model of documents, the last one is the document, as the
-        word ``DOCUMENT`` at offset 0.
+        One ContextWeight for each context word in the window, and for each unknown word, in order. In a
+        model of documents, the last one is the document, as the word ``DOCUMENT`` at offset 0.
 
     Raises
     ------
@@ -175,74 +164,48 @@ def _weights(
     before = [i for i in known if i < target][::-1]
     after = [i for i in known if i > target]
     places = {i: -k - 1 for k, i in enumerate(before)} | {i: k + 1 for k, i in enumerate(after)}
-    found = []
-    for part, of_words, of_slots in logits_by_part(
-        word_logits, slot_logits, config.attention, config.rings()
-    ):
-        slot_of = {offset: slot for slot, offset in enumerate(part.offsets)}
-        offsets = {i: places[i] for i in sorted(places) if places[i] in slot_of}
-        logits = []
-        for i, offset in offsets.items():
-            slot = slot_of[offset]
-            logit = float(of_slots[slot])
-            if of_words.shape[1]:
-                logit += float(of_words[index[sentence[i]], slot if config.attention == "full" else 0])
-            logits.append(np.clip(logit, -config.attention_clip, config.attention_clip))
-        if of_document is not None:
-            logits.append(np.clip(of_document, -config.attention_clip, config.attention_clip))
-        shares = np.exp(np.array(logits) - max(logits, default=0.0))
-        given = (shares / shares.sum()).tolist()
-        weights = dict(zip(offsets, given, strict=False))
-        for i, word in enumerate(sentence):
-            unknown = i != target and word not in index and (not part.name or i - target in slot_of)
-            if i in weights or unknown:
-                found.append(ContextWeight(word, offsets.get(i, i - target), weights.get(i), part.name))
-        if of_document is not None:
-            found.append(ContextWeight(DOCUMENT, 0, given[-1]))
+    slot_of = {offset: slot for slot, offset in enumerate(offsets_of(len(slot_logits)))}
+    offsets = {i: places[i] for i in sorted(places) if places[i] in slot_of}
+    logits = []
+    for i, offset in offsets.items():
+        slot = slot_of[offset]
+        logit = float(slot_logits[slot])
+        if word_logits.shape[1]:
+            logit += float(word_logits[index[sentence[i]], slot if config.attention == "full" else 0])
+        logits.append(np.clip(logit, -config.attention_clip, config.attention_clip))
+    if of_document is not None:
+        logits.append(np.clip(of_document, -config.attention_clip, config.attention_clip))
+    shares = np.exp(np.array(logits) - max(logits, default=0.0))
+    given = (shares / shares.sum()).tolist()
+    weights = dict(zip(offsets, given, strict=False))
+    found = [
+        ContextWeight(word, offsets.get(i, i - target), weights.get(i))
+        for i, word in enumerate(sentence)
+        if i in weights or (i != target and word not in index)
+    ]
+    if of_document is not None:
+        found.append(ContextWeight(DOCUMENT, 0, given[-1]))
     if all(one.weight is None for one in found):
         raise DataError("no word around the target is in the vocabulary: there is nothing to attend to")
     return WindowAttention(found, sentence[target])
 
 
-def weights_by_word(model: EmbeddingModel | str | os.PathLike[str]) -> np.ndarray:
-    """Return how much attention each word gets, relative to an average token in the same place.
-
-    This is the mean over the places i of ``exp(K[w,i] + s[i]) / sum_v p(v) exp(K[v,i] + s[i])``, with p(v)
-    the relative frequency of v. To average the vectors of an attention model, use these weights, as
-    `wordvec_ca.sentences.SentenceVectorizer` does: in training each vector is multiplied by the attention of
-    its word.
-    """
-    if isinstance(model, EmbeddingModel):
-        return model.word_attention()
-    vectors = KeyedVectors.load(model)
-    if not vectors.attends:
-        raise DataError(
-            f"{str(model)!r} is not the directory of a model with attention; these have attention: "
-            f"{', '.join(models_with('attends'))}"
-        )
-    return vectors.attention
-
-
-def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> list[tuple[Part, np.ndarray]]:
+def weights_by_place(model: EmbeddingModel, tokens: np.ndarray) -> np.ndarray:
     """Return the mean attention to each place of the window, as a multiple of an equal share."""
     config = model.config
     n_slots, columns = logits_of(config)
-    words, slots = model.word_logits[:, :columns], model.slot_logits[0, :n_slots]
     targets, line = np.flatnonzero(tokens >= 0), np.cumsum(tokens < 0)
-    found = []
-    for part, of_words, of_slots in logits_by_part(words, slots, config.attention, config.rings()):
-        shape = len(targets), len(part.offsets)
-        logits, present = np.zeros(shape) + of_slots, np.zeros(shape, dtype=bool)
-        for slot, offset in enumerate(part.offsets):
-            at = targets + offset
-            inside = (at >= 0) & (at < len(tokens))
-            at[~inside] = 0
-            present[:, slot] = inside & (line[at] == line[targets]) & (tokens[at] >= 0)
-            if of_words.shape[1]:
-                logits[:, slot] += of_words[tokens[at], slot if config.attention == "full" else 0]
-        shares = np.exp(np.clip(logits, -config.attention_clip, config.attention_clip)) * present
-        n_present = present.sum(axis=1, keepdims=True)
-        shares *= n_present / np.where(n_present, shares.sum(axis=1, keepdims=True), 1.0)
-        with np.errstate(invalid="ignore"):
-            found.append((part, np.asarray(shares.sum(axis=0) / present.sum(axis=0))))
-    return found
+    shape = len(targets), n_slots
+    logits, present = np.zeros(shape) + model.slot_logits[0, :n_slots], np.zeros(shape, dtype=bool)
+    for slot, offset in enumerate(offsets_of(n_slots)):
+        at = targets + offset
+        inside = (at >= 0) & (at < len(tokens))
+        at[~inside] = 0
+        present[:, slot] = inside & (line[at] == line[targets]) & (tokens[at] >= 0)
+        if columns:
+            logits[:, slot] += model.word_logits[tokens[at], slot if config.attention == "full" else 0]
+    shares = np.exp(np.clip(logits, -config.attention_clip, config.attention_clip)) * present
+    n_present = present.sum(axis=1, keepdims=True)
+    shares *= n_present / np.where(n_present, shares.sum(axis=1, keepdims=True), 1.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(shares.sum(axis=0) / present.sum(axis=0))

@@ -7,6 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from wordvec_ca.corpus import TextOptions
 from wordvec_ca.errors import Option, OptionError, OptionWarning
 from wordvec_ca.files import html_table
@@ -22,7 +25,6 @@ from wordvec_ca.specs.options import (
     options_set,
     with_parameters,
 )
-from wordvec_ca.tables import Part, parse_parts, written_parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class TrainConfig(TrainFields):
                 " is 0; it must be 1 or more unless there is hierarchical softmax, ",
                 Option("hs"),
             )
-        of_some_models = {"parts", "hs", "cbow_mean", "dbow_words", "dm_tag_count", "tag_field", "resamples"}
+        of_some_models = {"hs", "cbow_mean", "dbow_words", "dm_tag_count", "tag_field", "resamples"}
         given = options_set(self)
         for name in sorted(of_some_models & given):
             OPTIONS[name].check_model(self.model)
@@ -73,13 +75,12 @@ class TrainConfig(TrainFields):
                 " and ",
                 Option("resamples"),
             )
-        if self.window == "all" and (self.spec.knows_places or self.parts or self.spec.documents):
+        if self.window == "all" and (self.spec.knows_places or self.spec.documents):
             raise OptionError(
                 Option("window"),
-                " is 'all': lines have no order then, so it is for cbow and skipgram without parts; give a "
-                "number, or another model",
+                " is 'all': lines have no order then, so it is for cbow and skipgram; give a number, or "
+                "another model",
             )
-        self.rings()
         check_together(given, asked=("group_by",))
         if self.group_by is not None and self.order_by is not None and self.tokenizer != "whitespace":
             raise OptionError(
@@ -144,10 +145,6 @@ class TrainConfig(TrainFields):
         """Return how many times longer than an input row an output row is."""
         return self.spec.widths(self.reach, self.dm_tag_count)
 
-    def rings(self) -> tuple[Part, ...]:
-        """Return the parts of the vector with their rings; without ``parts``, one part without a name."""
-        return parse_parts(self.parts, self.reach, self.vector_size)
-
     def text_options(self) -> TextOptions:
         """Return the options of reading the text."""
         names = {field.name for field in dataclasses.fields(TextOptions)} & set(OPTIONS)
@@ -168,9 +165,11 @@ class TrainConfig(TrainFields):
         Raises
         ------
         ValueError
-            A field is unknown to this version.
+            A field that has a value is unknown to this version.
         """
         known = cls.__dataclass_fields__
+        # an option that only another version has, and that was not set, did nothing in the run
+        fields = {name: value for name, value in fields.items() if name in known or value is not None}
         if unknown := sorted(set(fields) - set(known)):
             raise ValueError(
                 f"unknown options {', '.join(unknown)}; this version knows {', '.join(sorted(known))}"
@@ -184,9 +183,9 @@ class TrainConfig(TrainFields):
         return "exact" if self.spec.shared_by is None else self.negatives or "shared"
 
 
+# Largest number of rows whose sum is trained at the rate of one: with 21 rows, twice this rate diverges,
+# which replicas have on short texts.
 SUMMED_ROWS = 12
-"""Largest number of rows whose sum is trained at the rate of one: with 21 rows, twice this rate diverges,
-which replicas have on short texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,17 +211,14 @@ class ResolvedConfig(TrainConfig):
         alpha = config.spec.default_alpha(config.cbow_update, config.cbow_mean)
         usual = {
             "window": config.spec.window,
-            "shrink_windows": not config.spec.knows_places
-            and config.parts is None
-            and config.window != "all",
+            "shrink_windows": not config.spec.knows_places and config.window != "all",
             "alpha": alpha,
             "attention_alpha": given.get("alpha", alpha),
             "workers": None if on_cluster else usable_cpus(),
             # With n-grams, both has not been measured enough to be a default: see decision 025.
             "vectors": "input" if config.subwords or config.spec.documents or not config.negative else "both",
         }
-        parts = None if config.parts is None else written_parts(config.rings())
-        resolved = cls(**{**usual, **given, "parts": parts, "negatives": config._negatives()})
+        resolved = cls(**{**usual, **given, "negatives": config._negatives()})
         if config.cbow_mean or config.alpha is not None:
             return resolved
         # The step of a sum of n rows is n times one row's: at word2vec's rate, 100 rows diverge.
@@ -295,3 +291,16 @@ def check_type(config: object) -> None:
 
 
 TrainConfig.__doc__ = with_parameters(TrainConfig)
+
+
+def keep_probabilities(counts: NDArray[Any], sample: float, total: int | None = None) -> NDArray[np.float64]:
+    """Return the probability with which sub-sampling keeps a token of each word."""
+    # sqrt(t / f) + t / f with the share f of the word in the text and t = ``sample``, as in word2vec.c and
+    # gensim (Mikolov et al. 2013, section 2.3, print another formula). This is the only place of it.
+    if sample <= 0:
+        return np.ones(len(counts))
+    ratio = (
+        sample * (counts.sum() if total is None else total) / np.maximum(counts, 1)
+    )  # of a word given by hand, 0
+    kept: NDArray[np.float64] = np.minimum(np.sqrt(ratio) + ratio, 1.0)
+    return kept

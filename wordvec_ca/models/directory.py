@@ -1,13 +1,16 @@
-"""Reads the record, the configuration and the attention logits of a model directory."""
+"""The record, the configuration, the settings and the attention logits of a model directory."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 
+from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import check_sample, map_npy
 from wordvec_ca.formats import read_metadata
@@ -46,8 +49,8 @@ def read_attention(directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.nd
     record, config = read_record(folder), read_config(folder)
     if not config.spec.attends:
         raise DataError(
-            f"{str(folder)!r} is a {config.model} model; only "
-            f"{', '.join(models_with('attends'))} has attention"
+            f"{str(folder)!r} is a {config.model} model; these have attention: "
+            f"{', '.join(models_with('attends'))}"
         )
     slots, columns = logits_of(config)
     n_words = record.get("n_words", 0)
@@ -72,15 +75,37 @@ def read_tree(path: Path, n_words: int) -> np.ndarray:
     return tree
 
 
-def read_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
-    """Memory-map an ``.npy`` file, and check its shape and type."""
+def read_array(path: Path, shape: tuple[int | str, ...]) -> np.ndarray:
+    """Memory-map an ``.npy`` file, and check its shape, where a name stands for any size, and its type."""
     check_sample(path)
     try:
         array = map_npy(path)
     except FileNotFoundError:
         raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
-    if array.shape != shape or array.dtype != np.float32:
+    fits = array.ndim == len(shape) and all(
+        isinstance(size, str) or n == size for n, size in zip(array.shape, shape, strict=True)
+    )
+    if not fits or array.dtype != np.float32:
         raise DataError(
-            f"{str(path)!r} has shape {array.shape} and type {array.dtype}; expected {shape}, float32"
+            f"{str(path)!r} has shape {array.shape} and type {array.dtype}; expected "
+            f"({', '.join(map(str, shape))}), float32"
         )
     return array
+
+
+def settings_file(settings: Mapping[str, Any]) -> str:
+    """Return the content of the file ``run.toml`` of a model directory."""
+    lines = [
+        f"# Settings of a run of cawv {__version__}. To do it again: cawv train --config run.toml -o NEW",
+        "# Options that are not here have their defaults.",
+    ]
+    if "corpus" not in settings:
+        lines.append("# The corpus was not given as files: add it, or give CORPUS on the command line.")
+    kept = {}
+    for name, value in settings.items():
+        try:
+            tomli_w.dumps({name: value}).encode()
+            kept[name] = value
+        except UnicodeEncodeError:
+            lines.append(f"# {name} was {value!a}")
+    return "\n".join(lines) + "\n\n" + tomli_w.dumps(kept)

@@ -26,23 +26,23 @@ from wordvec_ca.models.directory import read_array
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.vectors import KeyedVectors
 
+# Prefix of the tags of documents in a table that also contains words; gensim uses the same.
 PREFIX = "*dt_"
-"""Prefix of the tags of documents in a table that also contains words; gensim uses the same."""
 
+# Default limit for the number of documents on a map: more hide each other.
 SHOWN_DOCUMENTS = 2_000
-"""Default limit for the number of documents on a map: more hide each other."""
 
+# Number of rows that are initialised or saved at a time.
 BLOCK_ROWS = 65_536
-"""Number of rows that are initialised or saved at a time."""
 
+# File in the folder of a run with the current rows of documents.
 WORK = "documents.work"
-"""File in the folder of a run with the current rows of documents."""
 
+# Number of rows in a block; a checkpoint contains the blocks that were changed.
 TOUCHED_ROWS = 256
-"""Number of rows in a block; a checkpoint contains the blocks that were changed."""
 
+# Number of bytes of rows that are used before their memory is returned to the system.
 MAPPED_BYTES = 256 << 20
-"""Number of bytes of rows that are used before their memory is returned to the system."""
 
 
 @dataclass
@@ -84,6 +84,7 @@ class DocumentRows:
 
     def initialise(self, seed: int, vector_size: int) -> None:
         """Draw the rows uniformly from plus or minus 0.5 / vector_size, like the rows of words."""
+        # "docs": other uses of the seed get other numbers
         rng = np.random.default_rng([seed, 0x646F6373])
         for start in range(0, len(self.rows), BLOCK_ROWS):
             self._release()
@@ -111,7 +112,7 @@ class DocumentRows:
             return False
         self.touched_blocks[np.unique(rows[rows >= 0] // TOUCHED_ROWS)] = True
         self._touched_rows += len(rows)
-        if 4 * self._touched_rows * self.rows.shape[1] < MAPPED_BYTES:
+        if 4 * self._touched_rows * self.rows.shape[1] < MAPPED_BYTES:  # 4 bytes a float32
             return False
         self._touched_rows = 0
         self._release()
@@ -152,6 +153,7 @@ class DocumentRows:
         else:
             if self._index is None:
                 self._index = {name: row for row, name in enumerate(self.tags.names)}
+            # as given first: a tag may be the text "7", and another the number 7
             for name in (tag, int(tag) if str(tag).isdecimal() else tag):
                 if name in self._index:
                     return self._index[name]
@@ -164,7 +166,8 @@ class DocumentRows:
             save_npy(folder / ModelFile.ATTENTION_DOCUMENTS, self.logits)
         if self.tags.names is not None:
             with open(folder / ModelFile.DOCUMENT_TAGS, "w", encoding="utf-8") as file:
-                file.writelines(json.dumps(_plain(name), ensure_ascii=True) + "\n" for name in self.names)
+                # default: JSON does not know NumPy's integers
+                file.writelines(json.dumps(name, default=int) + "\n" for name in self.names)
 
     @classmethod
     def load(cls, folder: Path, vector_size: int, *, attends: bool) -> DocumentRows:
@@ -229,6 +232,7 @@ def table_of_both(words: KeyedVectors, documents: KeyedVectors, limit: int | Non
     if taken := next((name for name in names if name in words.key_to_index), None):
         raise DataError(f"{taken!r} is a word, too: words and documents cannot be in one table")
     vectors = np.concatenate([words.vectors, documents.vectors[rows]])
+    # A document occurs once; words keep their ranks, since documents come after all of them.
     counts = None if words.counts is None else np.append(words.counts, np.ones(n, words.counts.dtype))
     return KeyedVectors([*words.index_to_key, *names], vectors, counts, words.metadata)
 
@@ -242,25 +246,10 @@ def tags_of_model(directory: str | os.PathLike[str]) -> DocumentTags:
     return DocumentTags(n, _read_tags(folder / ModelFile.DOCUMENT_TAGS, n))
 
 
-def _plain(name: Tag) -> Tag:
-    return name if isinstance(name, str) else int(name)
-
-
 def _read_rows(folder: Path, vector_size: int | None = None) -> np.ndarray:
     """Memory-map the vectors of documents; a DataError if they are missing, or not of this size."""
-    path = folder / ModelFile.DOCUMENTS
     check_listed(folder)
-    check_sample(path)
-    try:
-        rows = map_npy(path)
-    except FileNotFoundError:
-        raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
-    if rows.ndim != 2 or rows.dtype != np.float32 or vector_size not in (None, rows.shape[1]):
-        raise DataError(
-            f"{str(path)!r} has shape {rows.shape} and type {rows.dtype}; expected (documents, "
-            f"{vector_size or 'dimensions'}), float32"
-        )
-    return rows
+    return read_array(folder / ModelFile.DOCUMENTS, ("documents", vector_size or "dimensions"))
 
 
 def _read_tags(path: Path, n: int) -> list[Tag] | None:

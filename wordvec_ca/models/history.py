@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from wordvec_ca.errors import DataError
 
+# Largest number of points of a run. Records that are close together are joined, so the file is below 40 kB.
 MOST_POINTS = 400
-"""Largest number of points of a run. Records that are close together are joined, so the file is below 40 kB.
-"""
 
 
 class Point(NamedTuple):
@@ -79,19 +78,8 @@ class History:
 
     def add(self, record: Progress) -> None:
         """Add a record as a new point, or join it to the last point if the two are close together."""
-        nan = math.nan
-        point = Point(
-            seconds=record.seconds,
-            fraction=record.fraction,
-            epoch=record.epoch,
-            words=record.words,
-            alpha=record.alpha,
-            loss=record.loss,
-            valid_loss=nan if record.valid_loss is None else record.valid_loss,
-            attention_concentration=nan
-            if record.attention_concentration is None
-            else record.attention_concentration,
-        )
+        values = (getattr(record, name) for name in Point._fields)
+        point = Point._make(math.nan if value is None else value for value in values)
         if self.points and self._is_near(point, record.epoch_ended):
             last = self.points.pop()
             before = self.points[-1].words if self.points else 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordvec_ca._version import __version__
-from wordvec_ca.corpus import DocumentTags, Vocab
+from wordvec_ca.corpus import DocumentTags, Sessions, Vocab
 from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.files import (
     Curve,
@@ -32,14 +32,20 @@ from wordvec_ca.files import (
     write_npy_stream,
 )
 from wordvec_ca.formats import MODEL_FILES, MODEL_FORMAT, check_ngrams, read_ngrams, write_gensim_index
-from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, noise_mass, padded
+from wordvec_ca.kernels import HYPER_DTYPE, aligned_zeros, huffman_paths, noise_mass, padded
 from wordvec_ca.models.config import ResolvedConfig, TrainConfig
-from wordvec_ca.models.directory import read_array, read_attention, read_config, read_record, read_tree
+from wordvec_ca.models.directory import (
+    read_array,
+    read_attention,
+    read_config,
+    read_record,
+    read_tree,
+    settings_file,
+)
 from wordvec_ca.models.documents import DocumentRows
 from wordvec_ca.models.history import History
-from wordvec_ca.models.paths import joined_paths, ordered_paths, tree_paths, word_paths
+from wordvec_ca.models.paths import joined_paths, ordered_paths, tree_paths
 from wordvec_ca.models.publishing import save_fitted
-from wordvec_ca.models.settings_file import settings_file
 from wordvec_ca.models.sizes import logits_of, parameter_shapes
 from wordvec_ca.models.subwords import Subwords
 from wordvec_ca.showable import showable_name, showable_record
@@ -50,9 +56,8 @@ from wordvec_ca.tables import (
     Halves,
     NgramVectors,
     Resamples,
-    attention_of_words,
-    logits_by_part,
     map_of_inputs,
+    mean_attention,
     output_weight,
     published_vectors,
 )
@@ -61,14 +66,14 @@ from wordvec_ca.vectors import KeyedVectors
 if TYPE_CHECKING:
     from wordvec_ca.kernels import Paths
 
+# Files of a model directory for people and for gensim; `EmbeddingModel.load` does not read them.
 NOT_READ = {ModelFile.SETTINGS, ModelFile.INDEX}
-"""Files of a model directory for people and for gensim; `EmbeddingModel.load` does not read them."""
 
+# Files of the arrays by which the hidden vector x is multiplied.
 OF_OUTPUT = {"outputs": ModelFile.OUTPUTS, "nodes": ModelFile.NODES}
-"""Files of the arrays by which the hidden vector x is multiplied."""
 
+# Number of rows that are initialised at a time.
 BLOCK_ROWS = 65_536
-"""Number of rows that are initialised at a time."""
 
 
 class EmbeddingModel:
@@ -96,7 +101,7 @@ class EmbeddingModel:
     word_logits : ndarray of shape (n_words, word_stride), float32
         Attention logits K of cbow-attn by word and place; of shape (1, 16) for a model without attention.
     slot_logits : ndarray of shape (1, padded(2 * window)), float32
-        Attention logits s by place. With parts, both have the places of each part in turn.
+        Attention logits s by place.
     nodes : ndarray of shape (n_words, parts * width), float32, or None
         With ``hs``, the inner nodes of the tree: the root first, the last row is not used.
     tree : ndarray of shape (3, n_words), int64, or None
@@ -112,6 +117,8 @@ class EmbeddingModel:
         Record of the run: corpus, timings, losses. Saved as part of ``config.json``.
     history : History
         Loss and learning rate over the run.
+    sorted_log : Sessions or None
+        After training on a log with ``test_last``: its sessions, on disk as long as the model is in memory.
     """
 
     def __init__(
@@ -134,9 +141,14 @@ class EmbeddingModel:
         self.subwords = Subwords(self.config, vocab) if self.config.subwords else None
         self.resamples: Resamples | None = None
         self.tree: np.ndarray | None = None
+        self.sorted_log: Sessions | None = None
         self.documents: DocumentRows | None = None
         if self.config.spec.documents:
             self.documents = DocumentRows.zeros(tags or DocumentTags(0), self.config.vector_size, folder)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle all but the log, which is in open files."""
+        return {**self.__dict__, "sorted_log": None}
 
     def __getitem__(self, word: str) -> np.ndarray:
         """Raise an error that names ``wv``: a model is not a table of vectors."""
@@ -191,7 +203,7 @@ class EmbeddingModel:
         """With ``hs``, the path from the root of the tree to each word."""
         if not self.config.hs:
             return None
-        return word_paths(self.vocab.counts) if self.tree is None else tree_paths(self.tree)
+        return huffman_paths(self.vocab.counts) if self.tree is None else tree_paths(self.tree)
 
     def join(self, former: EmbeddingModel) -> int:
         """Copy the tree of another model, all of whose words are in this model; return its number of nodes.
@@ -312,12 +324,6 @@ class EmbeddingModel:
         hyper["out_width"] = padded(c.vector_size) * c.widths()
         hyper["window"] = c.reach
         hyper["shrink_windows"] = c.shrink_windows
-        if c.parts is not None:
-            parts = c.rings()
-            hyper["n_rings"] = len(parts)
-            for r, part in enumerate(parts):
-                hyper["ring_end"][0, r] = part.end
-                hyper["ring_inner"][0, r], hyper["ring_outer"][0, r] = part.nearest, part.farthest
         hyper["drawn"] = c.negative
         hyper["longest_path"] = 0 if self.paths is None else max(1, self.paths.longest)
         hyper["shared_by"] = 1
@@ -359,8 +365,7 @@ class EmbeddingModel:
 
     def fitted_form(self) -> FittedForm:
         """Return the form of the published vectors, fitted on the parameters as they are now."""
-        parts = [part.columns for part in self.config.rings()]
-        return FittedForm(self.form, self.halves, parts)
+        return FittedForm(self.form, self.halves)
 
     @property
     def vectors(self) -> KeyedVectors:
@@ -438,13 +443,8 @@ class EmbeddingModel:
         for name in ("_published", "_ngrams_published"):
             self.__dict__.pop(name, None)
 
-    def word_attention(self, part: str | None = None) -> np.ndarray:
+    def word_attention(self) -> np.ndarray:
         """Return how much attention each word gets, see `wordvec_ca.tables.mean_attention`.
-
-        Parameters
-        ----------
-        part : str, optional
-            Name of a part of the vectors; by default all parts.
 
         Returns
         -------
@@ -462,10 +462,9 @@ class EmbeddingModel:
         words = self.word_logits[: len(self.vocab), :columns]
         if not columns:
             words = np.zeros((len(self.vocab), 0), np.float32)
-        by_part = logits_by_part(
-            words, self.slot_logits[0, :slots], self.config.attention, self.config.rings()
+        return mean_attention(
+            words, self.slot_logits[0, :slots], self.vocab.counts, self.config.attention_clip
         )
-        return attention_of_words(by_part, self.vocab.counts, self.config.attention_clip, part)
 
     @property
     def wv(self) -> KeyedVectors:
@@ -528,7 +527,7 @@ class EmbeddingModel:
                 )
             if self.documents is not None:
                 self.documents.save(folder, d, attends=self.config.spec.attends)
-            self.vocab.save(folder / ModelFile.VOCAB)
+            self.vocab.save_all(folder)
             if self.tree is not None:
                 save_npy(folder / ModelFile.TREE, self.tree)
             if self.resamples is not None:
@@ -570,8 +569,7 @@ class EmbeddingModel:
             check_file(folder / name)
         record = read_record(folder)
         config = read_config(folder)
-        vocab = Vocab.load(folder / ModelFile.VOCAB)
-        vocab.raw_tokens, vocab.raw_types = record.get("raw_tokens", 0), record.get("raw_types", 0)
+        vocab = Vocab.load_all(folder, record.get("raw_tokens", 0), record.get("raw_types", 0))
         d, n = config.vector_size, len(vocab)
         bands, widths = config.spec.bands(config.reach), config.widths()
         # check all arrays before memory is allocated for the sizes in the configuration

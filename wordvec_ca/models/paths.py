@@ -6,25 +6,13 @@ them. So the old tree becomes one leaf of a Huffman tree of the new words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from wordvec_ca.kernels import Paths
-
-
-def word_paths(counts: np.ndarray) -> Paths:
-    """Return the path from the root of the Huffman tree to each word."""
-    from wordvec_ca.kernels import huffman_paths
-
-    return huffman_paths(counts)
+from wordvec_ca.kernels import Paths, huffman_paths
 
 
 def tree_paths(tree: np.ndarray) -> Paths:
     """Return the path from the root to each word of a tree to which new words were added."""
-    from wordvec_ca.kernels import Paths
-
     counts, groups, places = tree
     order = np.argsort(places)
     paths = ordered_paths(counts[order], groups[order])
@@ -38,17 +26,15 @@ def ordered_paths(counts: np.ndarray, groups: np.ndarray) -> Paths:
     """Return the paths of words, which are given in the order in which they were added to the tree."""
     last = int(groups[-1])
     if last == 0:
-        return word_paths(counts)
+        return huffman_paths(counts)
     n_old = int(np.searchsorted(groups, last))
     return joined_paths(ordered_paths(counts[:n_old], groups[:n_old]), counts[:n_old], counts[n_old:])[0]
 
 
 def joined_paths(old: Paths, old_counts: np.ndarray, new_counts: np.ndarray) -> tuple[Paths, np.ndarray]:
     """Return the paths of a tree after words were added, and the new number of each old node."""
-    from wordvec_ca.kernels import Paths
-
     n_new, n_old = len(new_counts), len(old_counts)
-    top = word_paths(np.concatenate([[old_counts.sum()], new_counts]))
+    top = huffman_paths(np.concatenate([[old_counts.sum()], new_counts]))
     prefix = int(top.ends[1])
     lengths = np.concatenate([np.diff(old.ends) + prefix, np.diff(top.ends)[1:]])
     ends = np.concatenate([[0], np.cumsum(lengths)])

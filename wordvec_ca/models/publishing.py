@@ -23,17 +23,17 @@ from wordvec_ca.files import (
     write_npy_stream,
 )
 from wordvec_ca.formats import MODEL_FILES, add_gensim_index, form_of_directory
-from wordvec_ca.models.directory import read_config, read_record
-from wordvec_ca.models.settings_file import settings_file
+from wordvec_ca.models.directory import read_config, read_record, settings_file
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.tables import NgramVectors, map_of_inputs, published_vectors
 
+# Files that depend on the form. Pages and figures of the previous vectors are removed.
 OF_FORM = {
     *(ModelFile.VECTORS, ModelFile.INPUTS, ModelFile.INDEX, ModelFile.NGRAMS_PUBLISHED),
     *(ModelFile.NGRAMS, ModelFile.NGRAM_ROWS),
     *(ModelFile.CONFIG, ModelFile.SETTINGS, ModelFile.REPORT_PAGE, ModelFile.WORDS_PAGE, CHECKSUMS),
+    ModelFile.HELD_OUT,
 }
-"""Files that depend on the form. HTML pages, which show the previous vectors, are removed."""
 
 
 def publish(
@@ -43,10 +43,8 @@ def publish(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Publish the vectors of a model directory in another form, without changing the parameters.
-
-    The vectors are computed block by block from the files, so the model need not fit into memory.
-    """
+    """Publish the vectors of a model directory in another form, without changing the parameters."""
+    # The vectors are computed block by block from the files, so the model need not fit into memory.
     source = Path(os.path.realpath(directory))
     record = read_record(source)
     if not (source / ModelFile.VOCAB).is_file():

@@ -14,8 +14,8 @@ from wordvec_ca.models.config import ResolvedConfig
 from wordvec_ca.specs.models import logit_columns
 from wordvec_ca.specs.quantities import size
 
+# Number of bytes of memory that the interpreter, the libraries and a small pool of negatives take.
 PROCESS_BYTES = 110_000_000
-"""Number of bytes of memory that the interpreter, the libraries and a small pool of negatives take."""
 
 
 def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[int, int]]:
@@ -34,8 +34,8 @@ def parameter_shapes(config: ResolvedConfig, n_words: int) -> dict[str, tuple[in
     return {**shapes, "nodes": (n_words, parts * width)} if config.hs else shapes
 
 
+# Approximate number of rows of words and n-grams for each word with ``subwords``; in English 2.4.
 ROWS_PER_WORD = 3
-"""Approximate number of rows of words and n-grams for each word with ``subwords``; in English 2.4."""
 
 
 def check_room(
@@ -112,11 +112,9 @@ def _rounded_bytes(config: ResolvedConfig, n_words: int) -> int:
 
 
 def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:
-    """Estimate how many bytes models of resampled text take during a run; 0 for a single model.
-
-    Each model has a checkpoint. Computing the mean also needs the sum of all models, and all models with 8
-    bits a number.
-    """
+    """Estimate how many bytes models of resampled text take during a run; 0 for a single model."""
+    # Each model has a checkpoint. Computing the mean also needs the sum of all models, and all models with
+    # 8 bits a number.
     if config.resamples is None:
         return 0
     one = sum(4 * rows * columns for rows, columns in parameter_shapes(config, n_words).values())
@@ -126,6 +124,5 @@ def resampling_bytes(config: ResolvedConfig, n_words: int) -> int:
 
 def logits_of(config: ResolvedConfig) -> tuple[int, int]:
     """Return the number of attention logits by place (s), and the number for each word (K)."""
-    parts = config.rings()
-    places = sum(len(part.offsets) for part in parts)
-    return places, logit_columns(config.attention, places, len(parts))
+    places = 2 * config.reach
+    return places, logit_columns(config.attention, places)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab
     from wordvec_ca.models.config import ResolvedConfig
 
+# Number of words composed at a time when all words are composed.
 BLOCK_WORDS = 4_096
-"""Number of words composed at a time when all words are composed."""
 
 
 class Subwords:
@@ -83,11 +83,9 @@ class Subwords:
         self.weights = (self.sizes[self.columns] / totals[words]).astype(np.float32)
 
     def initialise(self, seed: int, vector_size: int) -> None:
-        """Draw all rows uniformly from plus or minus 1 / vector_size, as fastText does.
-
-        A row that replaces m rows is scaled so that its m-fold sum is as long as the sum of m independent
-        rows.
-        """
+        """Draw all rows uniformly from plus or minus 1 / vector_size, as fastText does."""
+        # A row that replaces m rows is scaled so that its m-fold sum is as long as the sum of m independent
+        # rows.
         rng = np.random.default_rng([seed, 0x6E6772616D])
         for start in range(0, len(self.rows), 65_536):
             rows = self.rows[start : start + 65_536, :vector_size]

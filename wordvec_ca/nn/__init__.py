@@ -4,13 +4,17 @@ Optional: ``pip install 'wordvec-ca[torch]'``. Only this package and the evaluat
 an LSTM tagger import torch.
 """
 
-from wordvec_ca.errors import install_extra
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
 
 try:
-    import torch  # noqa: F401
+    import torch
 except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
+    from wordvec_ca.errors import install_extra
+
     raise ImportError(
         f"wordvec_ca.nn needs PyTorch, which is not installed: {install_extra('torch')}"
     ) from error
@@ -20,25 +24,6 @@ from wordvec_ca.nn.bag import CAEmbeddingBag
 from wordvec_ca.nn.block_coordinate import BlockCoordinate
 from wordvec_ca.nn.classifiers import CABagClassifier, ContextualizerClassifier
 from wordvec_ca.nn.contextualizer import Contextualizer, SinusoidalPosition, TokenwiseContextualizer
-from wordvec_ca.nn.conv import CAConv1d, CAConv2d, CAConv3d
-from wordvec_ca.nn.linear import CALinear
+from wordvec_ca.nn.linear import CAConv1d, CAConv2d, CAConv3d, CALinear
 from wordvec_ca.nn.residual import CAResidual
 from wordvec_ca.nn.rnn import CARNN, CARNNCell
-
-__all__ = [
-    "CARNN",
-    "BlockCoordinate",
-    "CAAttention",
-    "CABagClassifier",
-    "CAConv1d",
-    "CAConv2d",
-    "CAConv3d",
-    "CAEmbeddingBag",
-    "CALinear",
-    "CARNNCell",
-    "CAResidual",
-    "Contextualizer",
-    "ContextualizerClassifier",
-    "SinusoidalPosition",
-    "TokenwiseContextualizer",
-]

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -25,27 +26,29 @@ from wordvec_ca.text import tokenize
 
 Document: TypeAlias = str | Sequence[str]
 
+# Feature number of padding; words count from 1.
 PADDING = 0
-"""Feature number of padding; words count from 1."""
 
+# Number of batches whose documents are sorted by length together, so that batches have little padding.
 POOL = 50
-"""Number of batches whose documents are sorted by length together, so that batches have little padding."""
 
 
+@dataclass(eq=False, repr=False)  # scikit-learn has its own of both
 class TextClassifier(ClassifierMixin, BaseEstimator):
     """Training and prediction that the classifiers share; see the subclasses."""
 
-    tokenizer: str | Callable[[str], list[str]]
-    min_count: int
-    vectors: Any
-    lr: float
-    batch_size: int
-    max_epochs: int
-    patience: int | None
-    dev_fraction: float
-    random_state: int
-    device: str
-    verbose: bool
+    _: KW_ONLY
+    vectors: Any = None
+    tokenizer: str | Callable[[str], list[str]] = "words"
+    min_count: int = 1
+    lr: float = 0.1
+    batch_size: int = 16
+    max_epochs: int = 20
+    patience: int | None = None
+    dev_fraction: float = 0.1
+    random_state: int = 0
+    device: str = "cpu"
+    verbose: bool = False
 
     def build(self, table: Tensor | None, classes: int) -> nn.Module:
         """Return the untrained network for the words of ``vocabulary_``; ``table`` holds their vectors."""
@@ -268,6 +271,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
+@dataclass(eq=False, repr=False)
 class CABagClassifier(TextClassifier):
     """Classify text by the context-aware embedding of its bag of words (CA-BSFE) and a softmax layer.
 
@@ -311,41 +315,11 @@ class CABagClassifier(TextClassifier):
     array([1])
     """
 
-    def __init__(
-        self,
-        embedding_dim: int = 5,
-        sigma_dim: int = 5,
-        context_aware: bool = True,
-        mode: str = "mean",
-        em_steps: int = 100,
-        vectors: Any = None,
-        tokenizer: str | Callable[[str], list[str]] = "words",
-        min_count: int = 1,
-        lr: float = 0.1,
-        batch_size: int = 16,
-        max_epochs: int = 20,
-        patience: int | None = None,
-        dev_fraction: float = 0.1,
-        random_state: int = 0,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        self.embedding_dim = embedding_dim
-        self.sigma_dim = sigma_dim
-        self.context_aware = context_aware
-        self.mode = mode
-        self.em_steps = em_steps
-        self.vectors = vectors
-        self.tokenizer = tokenizer
-        self.min_count = min_count
-        self.lr = lr
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.dev_fraction = dev_fraction
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+    embedding_dim: int = 5
+    sigma_dim: int = 5
+    context_aware: bool = True
+    mode: str = "mean"
+    em_steps: int = 100
 
     def build(self, table: Tensor | None, classes: int) -> nn.Module:
         """Return the bag layer and the head."""
@@ -387,6 +361,7 @@ class ContextualizerNetwork(nn.Module):
         return self.head(encoded)
 
 
+@dataclass(eq=False, repr=False)
 class ContextualizerClassifier(TextClassifier):
     """Classify text with a :class:`Contextualizer` and a softmax layer.
 
@@ -423,45 +398,18 @@ class ContextualizerClassifier(TextClassifier):
     array([1])
     """
 
-    def __init__(
-        self,
-        word_dim: int = 500,
-        position_dim: int = 20,
-        rank: int = 100,
-        num_steps: int = 5,
-        recurrent: bool = True,
-        default_context: str = "random",
-        train_vectors: bool = False,
-        vectors: Any = None,
-        tokenizer: str | Callable[[str], list[str]] = "words",
-        min_count: int = 4,
-        lr: float = 1e-3,
-        batch_size: int = 64,
-        max_epochs: int = 10,
-        patience: int | None = None,
-        dev_fraction: float = 0.1,
-        random_state: int = 0,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        self.word_dim = word_dim
-        self.position_dim = position_dim
-        self.rank = rank
-        self.num_steps = num_steps
-        self.recurrent = recurrent
-        self.default_context = default_context
-        self.train_vectors = train_vectors
-        self.vectors = vectors
-        self.tokenizer = tokenizer
-        self.min_count = min_count
-        self.lr = lr
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.dev_fraction = dev_fraction
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+    word_dim: int = 500
+    position_dim: int = 20
+    rank: int = 100
+    num_steps: int = 5
+    recurrent: bool = True
+    default_context: str = "random"
+    train_vectors: bool = False
+    _: KW_ONLY
+    min_count: int = 4
+    lr: float = 1e-3
+    batch_size: int = 64
+    max_epochs: int = 10
 
     def build(self, table: Tensor | None, classes: int) -> nn.Module:
         """Return the whole network."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -121,14 +121,6 @@ class CAResidual(nn.Module):
         if self.combine == "add":
             return sum(previous, context)
         return torch.cat([context, *previous], dim=-1 if self.kernel_size is None else -3)
-
-    @overload
-    def forward(self, input: Tensor, need_gates: Literal[False] = False) -> Tensor: ...
-
-    @overload
-    def forward(
-        self, input: Tensor, need_gates: Literal[True]
-    ) -> tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]: ...
 
     def forward(
         self, input: Tensor, need_gates: bool = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, overload
+from functools import partial
+from typing import Any, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -154,16 +155,6 @@ class CARNNCell(nn.Module):
         opening = torch.sigmoid(opening + after_gate)
         new_output = torch.lerp(self.activation(other), self.activation(own + after), opening)
         return new_output, new_cell, torch.cat((forget, opening), -1)
-
-    @overload
-    def forward(
-        self, input: Tensor, hx: States | None = None, need_gates: Literal[False] = False
-    ) -> States: ...
-
-    @overload
-    def forward(
-        self, input: Tensor, hx: States | None, need_gates: Literal[True]
-    ) -> tuple[States, Tensor]: ...
 
     def forward(
         self, input: Tensor, hx: States | None = None, need_gates: bool = False
@@ -332,16 +323,6 @@ class CARNN(nn.Module):
             gates.reverse()
         return torch.stack(outputs), (output, state), torch.stack(gates) if need_gates else None
 
-    @overload
-    def forward(
-        self, input: Sequences, hx: States | None = None, need_gates: Literal[False] = False
-    ) -> tuple[Sequences, States]: ...
-
-    @overload
-    def forward(
-        self, input: Sequences, hx: States | None, need_gates: Literal[True]
-    ) -> tuple[Sequences, States, Sequences]: ...
-
     def forward(
         self, input: Sequences, hx: States | None = None, need_gates: bool = False
     ) -> tuple[Sequences, States] | tuple[Sequences, States, Sequences]:
@@ -369,28 +350,25 @@ class CARNN(nn.Module):
             input with ``2 * num_layers * directions``: ``f`` and ``o`` of the first, then of the next, and so
             on.
         """
+        valid, alone = None, False
+        shaped: Callable[[Tensor], Sequences]
         if isinstance(input, PackedSequence):
-            padded, lengths = pad_packed_sequence(input)
-            valid = (torch.arange(padded.shape[0])[:, None] < lengths).unsqueeze(-1).to(padded.device)
-            output, states, gates = self.read(padded, hx, valid, need_gates)
-            packed = _packed_like(input, output, lengths)
-            return (
-                (packed, states) if gates is None else (packed, states, _packed_like(input, gates, lengths))
-            )
-        if input.dim() not in (2, 3):
+            steps, lengths = pad_packed_sequence(input)
+            valid = (torch.arange(steps.shape[0])[:, None] < lengths).unsqueeze(-1).to(steps.device)
+            shaped = partial(_packed_like, input, lengths=lengths)
+        elif input.dim() == 2:  # no batch, here nor in the states
+            alone, steps, shaped = True, input.unsqueeze(1), partial(torch.squeeze, dim=1)
+            hx = None if hx is None else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
+        elif input.dim() != 3:
             raise ValueError(f"CARNN: the input must have 2 or 3 dimensions, not {input.dim()}.")
-        if input.dim() == 2:
-            if hx is not None:
-                hx = (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
-            output, (last, cell), gates = self.read(input.unsqueeze(1), hx, None, need_gates)
-            output, states = output.squeeze(1), (last.squeeze(1), cell.squeeze(1))
-            return (output, states) if gates is None else (output, states, gates.squeeze(1))
-        if self.batch_first:
-            output, states, gates = self.read(input.transpose(0, 1), hx, None, need_gates)
-            output = output.transpose(0, 1)
-            return (output, states) if gates is None else (output, states, gates.transpose(0, 1))
-        output, states, gates = self.read(input, hx, None, need_gates)
-        return (output, states) if gates is None else (output, states, gates)
+        elif self.batch_first:
+            steps, shaped = input.transpose(0, 1), partial(torch.transpose, dim0=0, dim1=1)
+        else:
+            steps, shaped = input, lambda made: made
+        output, states, gates = self.read(steps, hx, valid, need_gates)
+        if alone:
+            states = states[0].squeeze(1), states[1].squeeze(1)
+        return (shaped(output), states) if gates is None else (shaped(output), states, shaped(gates))
 
     def read(
         self, input: Tensor, hx: States | None, valid: Tensor | None, need_gates: bool = False

@@ -11,66 +11,51 @@ import numpy as np
 from markupsafe import Markup
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.models import TrainConfig, read_attention
+from wordvec_ca.models import TrainConfig, keep_probabilities, read_attention
 from wordvec_ca.report.charts import Figure, Series, chart_figure, heat_map
-from wordvec_ca.tables import Part, logits_by_part
+from wordvec_ca.tables import offsets_of
 from wordvec_ca.vectors import KeyedVectors
 
+# Frequency ranks that separate the rows of the heat map; words up to the first are mostly function words.
 BANDS = (50, 1_000, 10_000)
-"""Frequency ranks that separate the rows of the heat map; words up to the first are mostly function words."""
 
+# Number of places on each side that the heat map shows.
 MOST_PLACES = 25
-"""Number of places on each side that the heat map shows."""
 
 UNIT = "1 is what an average word at an average place gets; words count as often as training meets them."
 
 
 class Attention(NamedTuple):
-    """How much attention words get, as a multiple of what an average word at an average place gets.
+    """How much attention words get, as a multiple of what an average word at an average place gets."""
 
-    Attributes
-    ----------
-    part : Part
-        The part of the vectors that has this attention.
-    by_word : ndarray of shape (n_words, n_places), float64
-        The attention of each word at each place; one column if the attention does not depend on the place.
-    by_place : ndarray of shape (n_places,), float64
-        The mean over the words, weighted by how often training reads them.
-    weights : ndarray of shape (n_words,), float64
-        Relative frequency of each word in training, after sub-sampling.
-    """
-
-    part: Part
+    # shape (n_words, n_places), float64; The attention of each word at each place; one column if the
+    # attention does not depend on the place.
     by_word: np.ndarray
+    # shape (n_places,), float64; The mean over the words, weighted by how often training reads them.
     by_place: np.ndarray
+    # shape (n_words,), float64; Relative frequency of each word in training, after sub-sampling.
     weights: np.ndarray
 
 
-def relative_attention(folder: Path, counts: np.ndarray | None, config: TrainConfig) -> list[Attention]:
-    """Return how much attention the words of a cbow-attn model get at each place, for each part.
-
-    The attention weights of a window are proportional to exp(K + s) and sum to 1 (docs/models.md). Here they
-    are divided by their mean over places and words, in which each word counts as often as training reads it.
-    """
+def relative_attention(folder: Path, counts: np.ndarray | None, config: TrainConfig) -> Attention:
+    """Return how much attention the words of a cbow-attn model get at each place."""
+    # The attention weights of a window are proportional to exp(K + s) and sum to 1 (docs/models.md). Here
+    # they are divided by their mean over places and words, in which each word counts as often as training
+    # reads it.
     words, slots = read_attention(folder)
-    n_words = len(words)
+    n_words, n_places = len(words), 2 * config.reach
     met = np.ones(n_words) if counts is None else np.maximum(counts.astype(np.float64), 1e-9)
-    if config.sample > 0:
-        ratio = config.sample * met.sum() / met
-        met = met * np.minimum(np.sqrt(ratio) + ratio, 1)
+    met = met * keep_probabilities(met, config.sample)
     weights = met / met.sum()
-    found = []
-    for part, of_words, of_slots in logits_by_part(words, slots, config.attention, config.rings()):
-        logits = np.zeros((n_words, len(of_slots) if config.attention != "word" else 1))
-        if config.attention != "word":
-            logits += of_slots.astype(np.float64)
-        if of_words.shape[1]:
-            logits += of_words
-        strength = np.exp(np.clip(np.nan_to_num(logits), -config.attention_clip, config.attention_clip))
-        by_place = weights @ strength
-        mean = float(by_place.mean())
-        found.append(Attention(part, strength / mean, by_place / mean, weights))
-    return found
+    logits = np.zeros((n_words, n_places if config.attention != "word" else 1))
+    if config.attention != "word":
+        logits += slots[:n_places].astype(np.float64)
+    if words.shape[1]:
+        logits += words
+    strength = np.exp(np.clip(np.nan_to_num(logits), -config.attention_clip, config.attention_clip))
+    by_place = weights @ strength
+    mean = float(by_place.mean())
+    return Attention(strength / mean, by_place / mean, weights)
 
 
 def word_classes(words: Sequence[str]) -> list[tuple[str, np.ndarray]]:
@@ -88,24 +73,13 @@ def word_classes(words: Sequence[str]) -> list[tuple[str, np.ndarray]]:
 
 def attention(folder: Path, vectors: KeyedVectors, config: TrainConfig) -> dict[str, Any]:
     """Return the content of the section for a cbow-attn model."""
+    found = relative_attention(folder, vectors.counts, config)
+    if len(found.weights) != len(vectors):
+        raise DataError(f"{str(folder)!r}: {len(vectors)} words, but attention for {len(found.weights)}")
+    of_words = config.attention != "position"
     return {
         "by": "by word and place" if config.attention == "full" else f"by {config.attention}",
         "warmup": f"{config.attention_warmup:.0%}",
-        "parts": [
-            _part(folder, vectors, found, config)
-            for found in relative_attention(folder, vectors.counts, config)
-        ],
-    }
-
-
-def _part(folder: Path, vectors: KeyedVectors, found: Attention, config: TrainConfig) -> dict[str, Any]:
-    """Return the content of the section for one part."""
-    if len(found.weights) != len(vectors):
-        raise DataError(f"{str(folder)!r}: {len(vectors)} words, but attention for {len(found.weights)}")
-    part, of_words = found.part, config.attention != "position"
-    title = f"{part.name}: {part.size} dimensions, places {part.nearest} to {part.farthest}"
-    return {
-        "title": title if part.name else "",
         "by_place": None if config.attention == "word" else _by_place(found),
         "favourites": _favourites(vectors, found) if of_words else None,
         "heat": _heat(vectors, found, config.attention != "word") if of_words else None,
@@ -116,13 +90,13 @@ def _near(found: Attention) -> tuple[slice, list[int]]:
     """Return which places are shown, and their distances from the target."""
     half = len(found.by_place) // 2
     near = slice(max(0, half - MOST_PLACES), half + MOST_PLACES)
-    return near, found.part.offsets[near]
+    return near, offsets_of(len(found.by_place))[near]
 
 
 def _by_place(found: Attention) -> Figure:
     near, offsets = _near(found)
     n_places = len(offsets)
-    best = found.part.offsets[int(found.by_place.argmax())]
+    best = offsets_of(len(found.by_place))[int(found.by_place.argmax())]
     what = f"Attention by place, all words together; most goes to {best:+d}. {UNIT}"
     shares = found.by_place[near].tolist()
     offsets.insert(n_places // 2, 0)  # the target, which gets no attention

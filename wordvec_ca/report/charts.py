@@ -19,63 +19,47 @@ from markupsafe import Markup
 from wordvec_ca.showable import showable_name
 
 WIDTH, HEIGHT = 440, 250
+# Size and margins of a chart, in units of which the letters of a label are 12 high.
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 14, 40
-"""Size and margins of a chart, in units of which the letters of a label are 12 high."""
 
+# Number of charts side by side in a picture.
 ACROSS = 3
-"""Number of charts side by side in a picture."""
 
+# Style sheet of a picture outside a page.
 STYLE = """svg{background:#fff;font:12px sans-serif}path{fill:none}.mark0{stroke:#4477aa;stroke-width:2}
 .mark1{stroke:#999;stroke-dasharray:4 3}.dot0{fill:#4477aa}.dot1{fill:#999}.grid{stroke:#ddd}
 .band0{fill:#4477aa;fill-opacity:.2}.axis{stroke:#444}.middle{text-anchor:middle}.end{text-anchor:end}
 .word{font:bold 15px sans-serif}"""
-"""Style sheet of a picture outside a page."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """A series of points, drawn as a line or as dots.
+    """A series of points, drawn as a line or as dots."""
 
-    Attributes
-    ----------
-    name : str
-        Name in the legend, which is shown if there are several series.
-    x, y : sequence of float
-        Coordinates of the points; nan leaves a gap.
-    dots : bool
-        Draw the points as dots instead of a line.
-    low, high : sequence of float
-        Limits of a band around the line; nan where there is none.
-    """
-
+    # Name in the legend, which is shown if there are several series.
     name: str
+    # x, y: Coordinates of the points; nan leaves a gap.
     x: Sequence[float]
     y: Sequence[float]
+    # Draw the points as dots instead of a line.
     dots: bool = False
+    # low, high: Limits of a band around the line; nan where there is none.
     low: Sequence[float] = ()
     high: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to positions, linearly or logarithmically.
+    """Maps values to positions, linearly or logarithmically."""
 
-    Attributes
-    ----------
-    low, high : float
-        Values at the two ends.
-    start, end : float
-        Positions of the two ends.
-    log : bool
-    whole : bool
-        Whether only whole numbers are labelled.
-    """
-
+    # low, high: Values at the two ends.
     low: float
     high: float
+    # start, end: Positions of the two ends.
     start: float
     end: float
     log: bool = False
+    # Whether only whole numbers are labelled.
     whole: bool = False
 
     def place(self, value: float) -> float:
@@ -219,7 +203,8 @@ def heat_map(
     cell = max(13.0, min(40.0, 620 / max(1, len(columns))))
     width, height = left + cell * len(columns) + 8, top + cell_height * len(rows) + 62
     known = [abs(math.log2(value)) for row in values for value in row if value > 0 and math.isfinite(value)]
-    most = max([0.5, *known])
+    # A quarter of the cells may be beyond the ends of the scale: a row of extremes would make others pale.
+    most = max([0.5, *sorted(known)[: math.ceil(0.75 * len(known))]])
     parts = []
     for i, (name, row) in enumerate(zip(rows, values, strict=True)):
         y = top + i * cell_height
@@ -256,7 +241,7 @@ def _key(x: float, y: float, most: float) -> str:
         )
     for i in (-4, 0, 4):
         middle = x + 26 * (i + 4.5)
-        label = f"{2 ** (most * i / 4):.2g}×"
+        label = f"{('≤ ', '', '≥ ')[i // 4 + 1]}{2 ** (most * i / 4):.2g}×"
         parts.append(f'<text class="middle" x="{middle}" y="{y + 24}">{label}</text>')
     return "".join(parts)
 
@@ -269,17 +254,11 @@ def _svg(title: str, description: str, width: float, height: float, content: str
 
 
 class Figure(NamedTuple):
-    """A drawing with its title and caption.
-
-    Attributes
-    ----------
-    title, caption : str
-    drawing : Markup
-        An ``svg`` element; empty if there is nothing to draw.
-    """
+    """A drawing with its title and caption."""
 
     title: str
     caption: str
+    # An ``svg`` element; empty if there is nothing to draw.
     drawing: Markup
 
 
@@ -335,6 +314,10 @@ class Placed(Protocol):
     high: float
 
 
+# Characters of a label that fit below a panel.
+LONGEST_LABEL = 50
+
+
 def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -> str:
     """Return a picture of words on an axis between two poles: lines for one model, curves for several."""
     title = getattr(models[0], "poles", "axis") if models else "axis"
@@ -343,6 +326,8 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
     end = max(map(abs, ends), default=0.0) or 1.0
     if len(models) == 1:
         return _lines(models[0], title, poles, end)
+    shown = [os.path.basename(os.path.normpath(showable_name(name))) for name in names]
+    numbered = ", ".join(f"{number}: {name}" for number, name in enumerate(shown, 1))
     places = [{one.word: one for one in model} for model in models]
     charts = []
     for word in dict.fromkeys(one.word for model in models for one in model):
@@ -355,9 +340,11 @@ def projection_chart(models: Sequence[Sequence[Placed]], names: Sequence[str]) -
             high=[one.high for _, one in known],
         )
         about = f"{word} between {poles[0]} and {poles[1]}; band: 90 %"
-        labels = ("model", f"{poles[0]} to {poles[1]}")
+        labels = (
+            numbered if len(numbered) <= LONGEST_LABEL else "model",
+            f"below 0 {poles[0]}, above {poles[1]}",
+        )
         charts.append((word, chart(word, about, [curve], *labels, x_whole=True, y_span=(-end, end))))
-    shown = [os.path.basename(os.path.normpath(showable_name(name))) for name in names]
     return _panels(f"{title}: {' → '.join(shown)}", charts)
 
 

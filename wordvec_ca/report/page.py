@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from wordvec_ca._version import __version__
@@ -26,20 +25,20 @@ from wordvec_ca.models import History, TrainConfig, document_vectors, read_confi
 from wordvec_ca.report.attention import attention
 from wordvec_ca.report.charts import Figure, Series, chart_figure
 from wordvec_ca.report.run import details, reproduction, summary, training_figures
-from wordvec_ca.report.wording import visible
+from wordvec_ca.report.single_file import page_templates, source_of, visible
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.vectors import COVERAGE, KeyedVectors, Neighbour, Neighbours, shown_interval
+from wordvec_ca.vectors import SHOWN_COVERAGE, KeyedVectors, Neighbour, Neighbours, shown_interval
 
+# Number of words listed, a paragraph.
 MOST_FREQUENT = 45
-"""Number of words listed, a paragraph."""
 
+# Number of neighbours of each word or document.
 NEAREST = 6
-"""Number of neighbours of each word or document."""
 
 SHOWN_DOCUMENTS = 8
 
+# Number of characters of a tag that are shown at most.
 LONGEST_TAG = 60
-"""Number of characters of a tag that are shown at most."""
 
 
 def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] | None = None) -> str:
@@ -70,26 +69,18 @@ def render(directory: str | os.PathLike[str], *, place: str | os.PathLike[str] |
     if len(vectors) == 0:
         raise DataError(f"{str(folder)!r} has no words: there is nothing to report")
     tables_of_documents = [document_table(folder)] if config.spec.documents else []
-    templates = Environment(
-        loader=PackageLoader("wordvec_ca.report", ""),
-        autoescape=True,
-        finalize=_visible,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    source, _, _ = templates.loader.get_source(templates, "style.css")  # type: ignore[union-attr]
-    return templates.get_template("page.html").render(
+    templates = page_templates().overlay(finalize=_visible)
+    return templates.get_template("report/page.html").render(
         name=folder.resolve().name,
         explorer=_explorer(folder, place),
         version=__version__,
-        style=Markup(source),
+        style=Markup(source_of(templates, "report/style.css")),
         config=config,
         summary=summary(record, config, len(vectors)),
         training=training_figures(History.load(folder / ModelFile.HISTORY)),
         vocabulary=vocabulary(vectors, record, config),
         attention=attention(folder, vectors, config) if config.spec.attends else None,
-        coverage="" if vectors.resamples is None else f"{COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}",
+        coverage="" if vectors.resamples is None else SHOWN_COVERAGE,
         neighbours=[*tables_of_documents, *(neighbour_tables(vectors) if config.learns_words else [])],
         reproduction=reproduction(record, config),
         details=details(record, config),

@@ -13,12 +13,12 @@ import numpy as np
 from wordvec_ca.errors import Option
 from wordvec_ca.models import History, ResolvedConfig, TrainConfig
 from wordvec_ca.report.charts import Figure, Series, chart_figure, short
-from wordvec_ca.report.wording import finite_numbers, shown
+from wordvec_ca.report.single_file import finite_numbers, shown
 from wordvec_ca.specs.options import spelled_as_flag
 from wordvec_ca.specs.quantities import duration
 
+# Entries of the record that other sections show.
 ELSEWHERE = {"config", "command", "format", "raw_tokens", "raw_types", "n_words"}
-"""Entries of the record that other sections show."""
 
 
 def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[str, Any]:
@@ -50,10 +50,9 @@ def summary(record: dict[str, Any], config: TrainConfig, n_words: int) -> dict[s
 
 
 def verdict(record: dict[str, Any]) -> str:
-    """Return one sentence on how the run ended, or '' if its losses are not known.
-
-    Only held-out losses can show that a run was too long, namely if an earlier one is lower than the last.
-    """
+    """Return one sentence on how the run ended, or '' if its losses are not known."""
+    # Only held-out losses can show that a run was too long, namely if an earlier one is lower than the
+    # last.
     held_out = finite_numbers(record.get("valid_loss_by_epoch"))
     losses = finite_numbers(record.get("loss_by_epoch"))
     if len(held_out) > 1 and held_out[-1] > min(held_out) * 1.005:
@@ -66,7 +65,11 @@ def verdict(record: dict[str, Any]) -> str:
     if len(found) < 2:
         return ""
     fall = 1 - found[-1] / found[-2] if found[-2] else 0.0
-    more = "" if held_out else "; whether fewer epochs were better only a held-out text tells (--valid)"
+    more = (
+        ""
+        if held_out
+        else ". Whether fewer epochs would be better can only be seen on held-out text (--valid FILE)"
+    )
     return (
         f"Trained to the end: the {what} fell from {found[0]:.3f} to {found[-1]:.3f}, in the last epoch by "
         f"{fall:.1%}{more}."

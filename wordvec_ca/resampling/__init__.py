@@ -4,9 +4,8 @@ Input: an encoded text, and options that include ``resamples``. Output: the mean
 themselves, from which `wordvec_ca.vectors` computes intervals.
 """
 
-from wordvec_ca.resampling.models import ResampledModels, folder_of_model
+# What this face imports is what it hands out:
+# mypy: implicit-reexport
+# ruff: noqa: F401
 
-__all__ = [
-    "ResampledModels",
-    "folder_of_model",
-]
+from wordvec_ca.resampling.models import ResampledModels, folder_of_model

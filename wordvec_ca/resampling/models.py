@@ -15,12 +15,13 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import EncodedCorpus, likeness_of_lines
+from wordvec_ca.corpus import EncodedCorpus, likeness_of_neighbours
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import Storage, scratch_array
 from wordvec_ca.kernels import STATS, padded
@@ -50,30 +51,28 @@ from wordvec_ca.training import (
 )
 from wordvec_ca.vectors import directions, mean_space
 
+# Rotations are fitted on this number of most frequent words, whose vectors have the least noise.
 FITTED = 5_000
-"""Rotations are fitted on this number of most frequent words, whose vectors have the least noise."""
 
+# Number of rows rotated at a time.
 BLOCK_ROWS = 2_048
-"""Number of rows rotated at a time."""
 
+# Largest number of threads that train one model; further threads train another model at the same time.
 THREADS = 8
-"""Largest number of threads that train one model; further threads train another model at the same time."""
 
+# Smallest number of documents that may be resampled. With fewer, a sample has little information and may be
+# empty; with 10 documents one of 20,000 samples is empty.
 LEAST_DOCUMENTS = 10
-"""Smallest number of documents that may be resampled. With fewer, a sample has little information and may be
-empty; with 10 documents one of 20,000 samples is empty.
-"""
 
+# Neighbouring lines are compared within this number of tokens at the beginning of the text.
 LOOKED_AT = 20_000_000
-"""Neighbouring lines are compared within this number of tokens at the beginning of the text."""
 
+# Lines are compared by this number of most frequent words, since a copy of all vectors would take too much
+# memory.
 FAMILIAR = 50_000
-"""Lines are compared by this number of most frequent words, since a copy of all vectors would take too much
-memory.
-"""
 
+# Additional memory that models trained in parallel may take, as a share of the memory of one run.
 MORE_MEMORY = 0.25
-"""Additional memory that models trained in parallel may take, as a share of the memory of one run."""
 
 
 def folder_of_model(folder: Path, number: int) -> Path:
@@ -91,12 +90,10 @@ def model_config(config: ResolvedConfig, number: int, workers: int) -> ResolvedC
 
 
 def side_by_side(config: ResolvedConfig, n_words: int) -> tuple[int, int]:
-    """Return how many models are trained at a time, and the threads of each.
-
-    Training one model after the other takes the least memory, and with up to 8 threads it is nearly as fast
-    as training several at once. So models are trained in parallel only if they are small, or if there are
-    more threads.
-    """
+    """Return how many models are trained at a time, and the threads of each."""
+    # Training one model after the other takes the least memory, and with up to 8 threads it is nearly as
+    # fast as training several at once. So models are trained in parallel only if they are small, or if
+    # there are more threads.
     assert config.resamples is not None
     one = memory_bytes(dataclasses.replace(config, workers=1, replicas=None), n_words)
     small = 1 + int(MORE_MEMORY * (PROCESS_BYTES + one) / one)
@@ -152,9 +149,7 @@ class ResampledModels:
         self._temporary = Path(tempfile.mkdtemp(prefix="cawv-")) if folder is None else None
         self._folder = folder or self._temporary or Path()
         self._interval, self._mark = interval or Interval(), mark
-        self._lock = threading.Lock()
         self._at_work: dict[int, Trainer] = {}
-        self._failures: list[BaseException] = []
         self._last: Trainer | None = None
         self._states: list[State | None] = [self._checkpoints(k).newest_state() for k in range(self._number)]
 
@@ -208,39 +203,25 @@ class ResampledModels:
             The training of a model diverged.
         """
         progress = CombinedProgress(self._number, self.config.epochs, self._states, callbacks)
-        waiting = [k for k in range(self._number) if k not in self.finished]
-
-        def work() -> None:
+        finished = self.finished
+        left = [number for number in range(self._number) if number not in finished]
+        with ThreadPoolExecutor(self._at_once) as pool:
             try:
-                while not self._stopping:
-                    with self._lock:
-                        number = waiting.pop(0) if waiting else None
-                    if number is None:
-                        return
-                    self._last = None
-                    self._train_model(number, progress)
-            except BaseException as error:
-                self._failures.append(error)
+                waiting = {pool.submit(self._train_model, number, progress) for number in left}
+                while waiting:  # a short wait, so that signals are handled meanwhile
+                    done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
+                    for job in done:
+                        job.result()
+            except BaseException:
                 self._stop()
-
-        threads = [threading.Thread(target=work, daemon=True) for _ in range(self._at_once)]
-        for thread in threads:
-            thread.start()
-        try:
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(0.2)  # a short wait, so that signals are handled meanwhile
-        except BaseException:
-            self._stop()
-            for thread in threads:
-                thread.join()
-            raise
-        if self._failures:
-            raise self._failures[0]
+                raise
         self.history = progress.history
 
     def _train_model(self, number: int, progress: CombinedProgress) -> None:
         """Train one model, from its checkpoint if there is one, and save it."""
+        if self._stopping:
+            return
+        self._last = None  # the memory of the model before
         config = model_config(self.config, number, self._threads)
         checkpoints = self._checkpoints(number)
         model, former = EmbeddingModel(config, self._encoded.vocab), self._states[number]
@@ -309,15 +290,17 @@ class ResampledModels:
         tokens = tokens[: end_of_line(tokens, min(LOOKED_AT, len(tokens)))]
         tokens = tokens[tokens < FAMILIAR]
         counts = model.vocab.counts[:FAMILIAR]
-        found = likeness_of_lines(
+        n_lines = np.count_nonzero(tokens < 0)
+        found = likeness_of_neighbours(
             tokens,
-            np.zeros(np.count_nonzero(tokens < 0), np.int64),
+            np.arange(n_lines),
+            np.zeros(n_lines, np.int64),
             directions(model.inputs[: len(counts), : self.config.vector_size]),
             counts,
             self.config.seed,
         )
         if found.dependent:
-            warnings.warn(found.caution("intervals over runs are too narrow"), stacklevel=6)
+            warnings.warn(found.caution("Intervals over runs are too narrow"), stacklevel=6)
 
     @one_blas_thread
     def _mean(self, model: EmbeddingModel, finished: list[int], place: Path) -> None:
@@ -325,16 +308,11 @@ class ResampledModels:
         ``resamples``.
         """
         d, n_words = self.config.vector_size, len(model.vocab)
-        rows = [part.columns for part in self.config.rings()]
         heads = scratch_array(place / "heads", np.float32, (len(finished), min(FITTED, n_words), d))
         for number, head in zip(finished, heads, strict=True):
             self._checkpoints(number).load(model)
-            for columns in rows:
-                head[:, columns] = directions(model.inputs[: len(head), columns])
-        turns = [np.zeros((d, d), np.float32) for _ in finished]
-        for columns in rows:
-            for turn, found in zip(turns, mean_space(list(heads[:, :, columns]))[1], strict=True):
-                turn[columns, columns] = found
+            head[:] = directions(model.inputs[: len(head), :d])
+        turns = [np.asarray(turn, np.float32) for turn in mean_space(list(heads))[1]]
         del heads, head
         sums = {
             name: scratch_array(place / name, np.float32, array.shape) for name, array in model.learnt.items()

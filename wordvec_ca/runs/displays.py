@@ -17,19 +17,18 @@ from typing import IO, Any, TypeAlias
 from wordvec_ca.models import Callback, Progress
 from wordvec_ca.specs.quantities import duration
 
+# Seconds between two lines of output that is not a terminal.
 LINE_EVERY = 10.0
-"""Seconds between two lines of output that is not a terminal."""
 
+# Seconds between two updates of the progress line in a notebook.
 RENEW_EVERY = 0.3
-"""Seconds between two updates of the progress line in a notebook."""
 
+# Seconds between two updates if each may stay visible, as in a page that nbconvert makes.
 KEEP_EVERY = 60.0
-"""Seconds between two updates if each may stay visible, as in a page that nbconvert makes."""
 
+# Environment variables (or their prefixes) that interactive notebooks set. An interactive notebook lets a
+# new text replace the previous state of a line.
 LIVE_NOTEBOOKS = ("JPY_SESSION_NAME", "COLAB_", "VSCODE_")
-"""Environment variables (or their prefixes) that interactive notebooks set. An interactive notebook lets a
-new text replace the previous state of a line.
-"""
 
 
 def describe(record: Progress, columns: int | None = None) -> str:
@@ -163,10 +162,10 @@ def _cell_output() -> Callable[[str], None]:
 
 
 def is_cell_that_keeps_all() -> bool:
-    """Return whether a command runs in a cell (``!cawv ...``) whose output may keep every update of a line.
-
-    ``nbconvert --execute`` keeps everything that a command writes and replaces nothing.
+    """Return whether a command runs in a cell (``!cawv ...``) whose output may keep every update of a
+    line.
     """
+    # ``nbconvert --execute`` keeps everything that a command writes and replaces nothing.
     return "JPY_PARENT_PID" in os.environ and not any(name.startswith(LIVE_NOTEBOOKS) for name in os.environ)
 
 

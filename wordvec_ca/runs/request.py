@@ -21,8 +21,8 @@ from wordvec_ca.training import DEFAULT_INTERVAL, parse_interval
 
 REQUEST_FILE = "run.json"
 REQUEST_FORMAT = 1
+# Name, in ``run.toml``, of the checksum of the model that was trained further.
 BASE_SETTING = "continue-from-crc32"
-"""Name, in ``run.toml``, of the checksum of the model that was trained further."""
 
 R = TypeVar("R")
 
@@ -172,12 +172,10 @@ class RunRequest(Request):
         }
 
     def as_settings(self) -> dict[str, Any]:
-        """Return the request as settings for ``cawv train --config``.
-
-        The settings contain the options that differ from the model's defaults, the number of workers, and the
-        texts that are files. If a model is trained further, they contain all options, since the defaults are
-        then the values of the model's first run.
-        """
+        """Return the request as settings for ``cawv train --config``."""
+        # The settings contain the options that differ from the model's defaults, the number of workers, and
+        # the texts that are files. If a model is trained further, they contain all options, since the
+        # defaults are then the values of the model's first run.
         also = () if self.continue_from is None else tuple(self.config.as_dict())
         settings = {"corpus": absolute_names(self.corpus), **self.config.typed(also=also)}
         settings["valid"] = next(iter(absolute_names(self.valid) or []), None)

@@ -19,11 +19,11 @@ from wordvec_ca.specs.options import OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import State, Trainer
 
+# Options that may change when a run is resumed, for example after a divergence or on another machine.
 CHANGEABLE = tuple(name for name in TrainConfig.__dataclass_fields__ if OPTIONS[name].resume != "same")
-"""Options that may change when a run is resumed, for example after a divergence or on another machine."""
 
+# Changeable options that do not affect the model. Models of resampled text may differ only in these.
 OF_THE_MACHINE = tuple(name for name in CHANGEABLE if OPTIONS[name].continued is None)
-"""Changeable options that do not affect the model. Models of resampled text may differ only in these."""
 
 
 def changed_config(config: ResolvedConfig, changes: Mapping[str, Any]) -> ResolvedConfig:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Never
+from types import FrameType
+from typing import Any, Never, Protocol
 
 from wordvec_ca import kernels
 from wordvec_ca.corpus import Corpus, DocumentTags, EncodedCorpus, ReadingProgress, Vocab
@@ -27,7 +30,7 @@ from wordvec_ca.models import (
 )
 from wordvec_ca.resampling import ResampledModels
 from wordvec_ca.runs.displays import progress_display, style_for_python
-from wordvec_ca.runs.interrupts import ended_by_signals
+from wordvec_ca.runs.learned_texts import DIGESTS, check_not_learned, digests_of_files, remembered_fields
 from wordvec_ca.runs.request import BASE_SETTING, RunRequest
 from wordvec_ca.runs.resume_options import changed_config, check_pools, check_state, check_texts, differences
 from wordvec_ca.runs.run_directory import UnfinishedRun, check_run_output
@@ -142,7 +145,7 @@ def train(
     if config is not None:
         check_type(config)
     elif continue_from is not None:
-        config = continued_config(continue_from, {})
+        config = continued_config(continue_from, remembered_fields(continue_from, corpus))
     request = RunRequest(
         config=ResolvedConfig.of(config or TrainConfig()),
         corpus=corpus,
@@ -168,10 +171,9 @@ def run_request(
     encoding_progress: Any = None,
     progress: bool | None = None,
 ) -> EmbeddingModel:
-    """Carry out a request; parameters, result and errors are those of ``train``, which makes a request.
-
-    The command line makes its own request, which contains the typed command and the settings that repeat it.
-    """
+    """Carry out a request; parameters, result and errors are those of ``train``, which makes a request."""
+    # The command line makes its own request, which contains the typed command and the settings that repeat
+    # it.
     session = Session(callbacks, encoding_progress)
     with ExitStack() as cleanup:
         cleanup.enter_context(session.shown(progress))
@@ -380,6 +382,7 @@ def _prepare(request: RunRequest, session: Session) -> tuple[RunRequest, KeyedVe
         if isinstance(request.corpus, EncodedCorpus):
             raise ValueError("continue_from chooses the words again: give the corpus as text, not encoded")
         assert request.corpus is not None
+        check_not_learned(request.continue_from, request.corpus, request.valid)
         vocab = expanded_vocab(request.corpus, config, request.continue_from, progress=session.progress)
         request = dataclasses.replace(request, vocab=vocab)
     first = None
@@ -442,6 +445,7 @@ def _resampled(
     with ResampledModels(config, encoded, held_out, *place) as models, ended_by_signals(models):
         models.train(session.callbacks)
         models.publish(session.started)
+        models.model.sorted_log = encoded.sorted_log
         models.model.record |= {
             "command": request.command,
             "settings": request.as_settings() if request.settings is None else dict(request.settings),
@@ -463,6 +467,7 @@ def _fit(
 ) -> None:
     """Train, and record the run in the model."""
     model = trainer.model
+    digests = list(digests_of_files(request.corpus).values())
     trainer.run([*session.callbacks, CollapseWatch(trainer)], checkpoint)
     changes = model.record.get("changes", []) if checkpoint is None else checkpoint.changes
     if trainer.config.anchored and request.continue_from is not None:
@@ -480,11 +485,12 @@ def _fit(
         "command": request.command,
         "settings": settings,
         "changes": changes,
+        DIGESTS: digests,
         **run_record(trainer, encoded, session.started, interrupted=trainer.cut_short),
     }
     if not model.record["predictions"] and not trainer.cut_short:
         warnings.warn(_nothing_predicted(trainer.config), stacklevel=3)
-    model.history = trainer.history
+    model.history, model.sorted_log = trainer.history, encoded.sorted_log
     if run is not None and checkpoint is not None:
         model.record["run"] = run.request.run
         model.record["sessions"] = checkpoint.sessions
@@ -537,3 +543,39 @@ def _nothing_predicted(config: ResolvedConfig) -> str:
         f"not one prediction was made, so the vectors are as they began, random: {dropped}no line had two "
         f"words left; give more text{' or sample 0' if config.sample else ', with longer lines'}"
     )
+
+
+class Interruptible(Protocol):
+    """Interface of a trainer, or of a run on a cluster, that can be ended in order."""
+
+    interrupted: bool
+
+    def interrupt(self) -> None:
+        """End soon."""
+
+
+@contextmanager
+def ended_by_signals(trainer: Interruptible) -> Iterator[None]:
+    """Let the first Ctrl-C within the block end and save the run; the second raises KeyboardInterrupt."""
+    # SIGTERM and SIGHUP have the same effect if the program handles them, as ``cawv`` does. A signal that
+    # was ignored before stays ignored.
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if trainer.interrupted:
+            raise KeyboardInterrupt
+        trainer.interrupt()
+        warnings.warn(
+            "interrupted: the run ends soon and saves what it has trained; a second Ctrl-C stops it now",
+            stacklevel=2,
+        )
+
+    former = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+            if callable(signal.getsignal(number)):
+                former[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

@@ -37,8 +37,18 @@ from wordvec_ca.runs.request import REQUEST_FILE, RunRequest, absolute_names, re
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.training import BASE, Checkpoints, Interval, State, TrainingDiverged, parse_interval
 
-VOCAB = "vocab.tsv"
-OURS = {REQUEST_FILE, ModelFile.TREE, WORK, BASE, VOCAB, "text", "valid", "resamples", "lock"}
+OURS = {
+    REQUEST_FILE,
+    ModelFile.TREE,
+    WORK,
+    BASE,
+    ModelFile.VOCAB,
+    ModelFile.RARE,
+    "text",
+    "valid",
+    "resamples",
+    "lock",
+}
 
 
 class UnfinishedRun:
@@ -74,7 +84,7 @@ class UnfinishedRun:
                 check_output(target, overwrite=overwrite, files=MODEL_FILES)
                 _clear_old_run(folder, target, overwrite)
                 if vocab is not None:
-                    vocab.save(folder / VOCAB)
+                    vocab.save_all(folder)
             except OSError as error:
                 raise DataError(
                     f"cannot write to {str(folder)!r}, where checkpoints go: {error.strerror or error}"
@@ -119,10 +129,8 @@ class UnfinishedRun:
         self.checkpoints.interval = parse_interval(interval) or Interval()
 
     def say_how_to_go_on(self, *, saved: bool = False, diverged: bool = False) -> None:
-        """Warn that the run is not finished, with the command that continues it.
-
-        ``saved`` states that the run was interrupted and its model saved.
-        """
+        """Warn that the run is not finished, with the command that continues it."""
+        # ``saved`` states that the run was interrupted and its model saved.
         with contextlib.suppress(DataError):
             if states := self.newest_states():
                 lower = " --alpha LOWER" if diverged and self.request.config.resamples is None else ""
@@ -179,9 +187,7 @@ class UnfinishedRun:
         """Return the vocabulary that the user gave, or None."""
         if self.request.vocab_raw is None:
             return None
-        vocab = Vocab.load(self.folder / VOCAB)
-        vocab.raw_tokens, vocab.raw_types = self.request.vocab_raw
-        return vocab
+        return Vocab.load_all(self.folder, *self.request.vocab_raw)
 
     def keep_tree(self, tree: np.ndarray | None) -> None:
         """Store the tree of a model that is trained further, so that the run can be resumed."""
@@ -255,10 +261,8 @@ def _read_request(folder: Path, output: Path) -> RunRequest:
 
 
 def check_run_output(output: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Raise a DataError if a run could not save its model to this output.
-
-    An unfinished run is reported first.
-    """
+    """Raise a DataError if a run could not save its model to this output."""
+    # An unfinished run is reported first.
     try:
         check_output(output, overwrite=overwrite, files=MODEL_FILES)
     except OutputExistsError:
@@ -313,11 +317,9 @@ def _is_scrap(path: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove the files of a run from its folder, and the folder if it is then empty.
-
-    ``run.json`` is removed after the others, so that a partly removed folder is still recognised, and the
-    lock at the very end: without it, another process may begin in the folder.
-    """
+    """Remove the files of a run from its folder, and the folder if it is then empty."""
+    # ``run.json`` is removed after the others, so that a partly removed folder is still recognised, and the
+    # lock at the very end: without it, another process may begin in the folder.
     if not folder.is_dir():
         return
     last = (REQUEST_FILE, "lock")
@@ -330,8 +332,8 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
+# Number of attempts to lock a run that other processes begin and remove meanwhile.
 ATTEMPTS = 100
-"""Number of attempts to lock a run that other processes begin and remove meanwhile."""
 
 
 def _lock(folder: Path, given: str, *, make: bool = False) -> IO[bytes] | None:

@@ -24,10 +24,11 @@ from wordvec_ca.files import is_read_once
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.runs.request import RunRequest
 from wordvec_ca.runs.run_directory import UnfinishedRun, shown
+from wordvec_ca.text import JOIN
 from wordvec_ca.training import State
 
+# Names of the two texts of a run in messages.
 NAMES = {"text": "corpus", "valid": "held-out text"}
-"""Names of the two texts of a run in messages."""
 
 
 class Texts:
@@ -169,6 +170,5 @@ def _without_neighbours(stats: CorpusStats) -> DataError:
         )
     return DataError(
         f"each of the {stats.sentences:,} lines has one word, and no window crosses a line: write the words "
-        "of a sentence in a line. If sentences have blank lines between them: "
-        """awk -v RS= '{gsub("\\n", " "); print}' OLD > NEW"""
+        "of a sentence in a line. If sentences have blank lines between them: " + JOIN
     )

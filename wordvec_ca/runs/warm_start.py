@@ -1,4 +1,4 @@
-"""Runs that begin with the parameters of a model, or with vectors from a file."""
+"""Runs that begin with a model, a directory or a ``.bin`` of fastText, or with vectors from a file."""
 
 from __future__ import annotations
 
@@ -7,29 +7,101 @@ import os
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wordvec_ca.corpus import Corpus, ReadingProgress, Source, Vocab, count_corpus
 from wordvec_ca.errors import DataError, Option, OptionWarning
-from wordvec_ca.formats import detect_format
-from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig
-from wordvec_ca.runs.former_model import former_config, former_model, former_vocab
+from wordvec_ca.files import parse_words
+from wordvec_ca.formats import (
+    FastTextModel,
+    FastTextOptions,
+    detect_format,
+    read_trainable_fasttext,
+    training_options,
+)
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, read_config, read_record
+from wordvec_ca.runs.learned_texts import EARLIER, texts_of_runs
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.options import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer
 from wordvec_ca.training import LARGEST
 from wordvec_ca.vectors import KeyedVectors
 
+END_OF_LINE = b"</s>"
+
+
+def former_config(path: str | os.PathLike[str]) -> ResolvedConfig:
+    """Return the options with which a model was trained."""
+    if _is_fasttext(path):
+        return ResolvedConfig.of(config_of_fasttext(read_trainable_fasttext(path).options))
+    return read_config(Path(path))
+
+
+def former_vocab(path: str | os.PathLike[str]) -> Vocab:
+    """Return the words of a model; of a ``.bin`` without ``</s>``, which does not occur in our texts."""
+    if _is_fasttext(path):
+        return _vocab_of_fasttext(read_trainable_fasttext(path), path)[0]
+    record = read_record(Path(path))
+    return Vocab.load_all(Path(path), record.get("raw_tokens", 0), record.get("raw_types", 0))
+
+
+def former_model(path: str | os.PathLike[str]) -> EmbeddingModel:
+    """Return a model with its parameters."""
+    # The conversion of a ``.bin`` does not change the vectors of its words. N-grams that occur in the same
+    # words get one row, the mean of their rows: fastText gave them the same steps, so they differ only in
+    # their initial values. Buckets that no word uses, which still have random initial values, are left out.
+    if not _is_fasttext(path):
+        return EmbeddingModel.load(path)
+    found = read_trainable_fasttext(path)
+    vocab, rows = _vocab_of_fasttext(found, path)
+    model = EmbeddingModel(config_of_fasttext(found.options), vocab)
+    size = found.options.dim
+    model.outputs[:, :size] = found.outputs[rows]
+    if model.subwords is None:
+        model.inputs[:, :size] = found.inputs[rows]
+    else:
+        keys = model.subwords.index.keys
+        assert keys is not None
+        of_buckets = np.asarray(found.inputs[found.n_words + keys.astype(np.int64)])
+        words = np.arange(len(vocab))
+        model.subwords.begin_with(words, np.asarray(found.inputs[rows]), np.arange(len(keys)), of_buckets)
+        model.compose()
+    return model
+
+
+def config_of_fasttext(options: FastTextOptions) -> TrainConfig:
+    """Convert fastText's options for word vectors to those of this package."""
+    try:
+        return TrainConfig(**training_options(options))
+    except ValueError as error:
+        raise DataError(f"the options of this fastText model cannot be used: {error}") from error
+
+
+def _is_fasttext(path: str | os.PathLike[str]) -> bool:
+    """Return whether this is a fastText model, which is a file and not a folder."""
+    return Path(path).is_file()
+
+
+def _vocab_of_fasttext(found: FastTextModel, path: str | os.PathLike[str]) -> tuple[Vocab, np.ndarray]:
+    """Return the words of a ``.bin``, the most frequent first, and their rows in the file."""
+    rows = np.array([i for i in range(found.n_words) if found.words[i] != END_OF_LINE], np.int64)
+    rows = rows[np.argsort(-found.counts[rows], kind="stable")]
+    try:
+        words = [found.words[row].decode("utf-8") for row in rows.tolist()]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{os.fspath(path)!r} holds words that are not UTF-8: {error}") from error
+    return Vocab(words, np.maximum(found.counts[rows], 1), raw_tokens=max(0, found.n_tokens)), rows
+
 
 def continued_config(directory: str | os.PathLike[str], changes: Mapping[str, Any]) -> ResolvedConfig:
-    """Return the configuration with which a model is trained further: its own, with some changes.
-
-    Attention has no warm-up unless the changes set one. Options that belong to one corpus or machine
-    (``field``, ``count_memory``, ``workers``) or to one run (``resamples``, ``anchored``) are not inherited.
-    Learning rates are not inherited if ``cbow_update`` or ``cbow_mean`` changes, nor is ``shared_by`` if the
-    model or ``negatives`` changes.
-    """
+    """Return the configuration with which a model is trained further: its own, with some changes."""
+    # Attention has no warm-up unless the changes set one. Options that belong to one corpus or machine
+    # (``field``, ``count_memory``, ``workers``; see `remembered_fields`) or to one run (``resamples``,
+    # ``anchored``) are not inherited. Learning rates are not inherited if ``cbow_update`` or ``cbow_mean``
+    # changes, nor is ``shared_by`` if the model or ``negatives`` changes.
     former = former_config(directory)
 
     def changed(name: str) -> bool:
@@ -55,7 +127,7 @@ def _check_same_shape(
     applies = {
         "": False,
         "always": True,
-        "places": former.spec.knows_places or bool(former.parts),
+        "places": former.spec.knows_places,
         "n-grams": former.subwords or config.subwords,
     }
     for name, spec in OPTIONS.items():
@@ -77,12 +149,11 @@ def expanded_vocab(
     *,
     progress: ReadingProgress | None = None,
 ) -> Vocab:
-    """Return the words of a model and of a new corpus, with their counts added up.
-
-    All words of the model stay. Words that occur ``min_count`` times in the new corpus are added; with
-    ``max_final_vocab``, only the most frequent of them, up to that size of the vocabulary. If the model was
-    trained on this same corpus, the corpus is not counted again, and the vocabulary stays the same.
-    """
+    """Return the words of a model and of a new corpus, with their counts added up."""
+    # All words of the model stay. Words that occur ``min_count`` times in the new corpus and the earlier
+    # ones together are added; with ``max_final_vocab``, only the most frequent of them, up to that size of
+    # the vocabulary. If the model was trained on this same corpus, the corpus is not counted again, and the
+    # vocabulary stays the same.
     Source.check_repeatable(corpus, "a model is continued by reading the text twice, first for its words")
     every_word = dataclasses.replace(config.text_options(), min_count=1, max_final_vocab=None)
     found, _ = count_corpus(corpus, every_word, progress=progress)
@@ -96,16 +167,23 @@ def joint_vocab(directory: str | os.PathLike[str], found: Vocab, config: TrainCo
     here = np.append(found.counts, 0)[rows]
     if found.raw_tokens == known.raw_tokens and np.array_equal(here, known.counts):
         return known
-    new = [(word, n) for word, n in zip(found.words, found.counts.tolist(), strict=True) if word not in known]
-    new = [(word, n) for word, n in new if n >= config.min_count]
+    # A word that each day's text has once or twice gets in on the day on which its occurrences are enough.
+    times = dict(zip(*parse_words(known.rare, ModelFile.RARE, foreign=False), strict=True))
+    for word, n in zip(found.words, found.counts.tolist(), strict=True):
+        if word not in known:
+            times[word] = times.get(word, 0) + n
+    others = Vocab.from_counts(times)
+    n_new = int(np.searchsorted(-others.counts, -config.min_count, side="right"))
     if config.max_final_vocab is not None:
-        new = new[: max(0, config.max_final_vocab - len(known))]  # the most frequent words come first
-    return Vocab(
-        known.words + [word for word, _ in new],
-        np.concatenate([known.counts + here, np.array([n for _, n in new], np.int64)]),
+        n_new = min(n_new, max(0, config.max_final_vocab - len(known)))  # the most frequent words come first
+    joint = Vocab(
+        known.words + others.words[:n_new],
+        np.concatenate([known.counts + here, others.counts[:n_new]]),
         raw_tokens=known.raw_tokens + found.raw_tokens,
-        raw_types=max(known.raw_types, found.raw_types),
+        raw_types=max(known.raw_types, len(known) + len(others)),
     )
+    joint.keep_rare(others.words[n_new:], others.counts[n_new:])
+    return joint
 
 
 def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -137,16 +215,16 @@ def begin_from_model(model: EmbeddingModel, directory: str | os.PathLike[str]) -
         "continued_from": os.path.abspath(directory),
         "words_kept": len(here),
         "words_new": len(model.vocab) - len(here),
+        "words_rare": model.vocab.rare.count(b"\n"),
         BASE: _checksum(former),
         EARLIER: texts_of_runs(former.record),
         **tree,
     }
 
 
-BASE, EARLIER = "base_crc32", "earlier_texts"
-"""Keys, in the record: the checksum of the model with which a run began, and the texts of the runs that made
-that model. The model may be replaced by the run's own output, so its name does not tell which it was.
-"""
+# Key, in the record, of the checksum of the model with which a run began. The model may be replaced by the
+# run's own output, so its name does not tell which it was.
+BASE = "base_crc32"
 
 
 def _checksum(model: EmbeddingModel) -> int:
@@ -155,15 +233,6 @@ def _checksum(model: EmbeddingModel) -> int:
     """
     rows = model.inputs if model.subwords is None else model.subwords.rows
     return zlib.crc32(np.ascontiguousarray(model.outputs).data, zlib.crc32(np.ascontiguousarray(rows).data))
-
-
-def texts_of_runs(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the texts of all runs that made a model, the first one first: number of tokens, and names."""
-    changes = [change for change in record.get("changes") or [] if isinstance(change, dict)]
-    earlier: list[dict[str, Any]] = next((change[EARLIER] for change in changes if EARLIER in change), [])
-    named = (record.get("settings") or {}).get("corpus") or []
-    tokens = (record.get("corpus") or {}).get("raw_tokens", record.get("raw_tokens", 0))
-    return [*earlier, {"tokens": tokens, "corpus": [named] if isinstance(named, str) else named}]
 
 
 def check_base(path: str | os.PathLike[str], checksum: int) -> None:
@@ -180,12 +249,10 @@ def check_base(path: str | os.PathLike[str], checksum: int) -> None:
 def anchor(
     model: EmbeddingModel, directory: str | os.PathLike[str], begun: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Move the words of a saved model back towards their old rows; the more new occurrences, the less.
-
-    A word that occurred 90 times before and 10 times in the new text ends a tenth of the way from its old
-    rows to the trained ones. Rows are moved only after training, so training takes no longer
-    (docs/evidence, made-up-shop).
-    """
+    """Move the words of a saved model back towards their old rows; the more new occurrences, the less."""
+    # A word that occurred 90 times before and 10 times in the new text ends a tenth of the way from its old
+    # rows to the trained ones. Rows are moved only after training, so training takes no longer
+    # (docs/evidence, made-up-shop).
     former = former_model(directory)
     found = _checksum(former)
     if any(change.get(BASE, found) != found for change in begun):

@@ -39,19 +39,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing_files, save_json, save_npy
 from wordvec_ca.sentences.counts import WordCounts, count_sentences
 from wordvec_ca.sentences.word_vectors import WordVectors, check_finite
+from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.tables import one_blas_thread
 
 Start = Literal["unit", "rms"]
 
+# Rows per block: 1024 x 100 float64 stay in the cache between the products.
 BLOCK_ROWS = 1024
-"""Rows per block: 1024 x 100 float64 stay in the cache between the products."""
 
+# Vectors that occur are kept in float64 up to this size; beyond it, each iteration converts them again.
 HELD_BYTES = 1 << 28
-"""Vectors that occur are kept in float64 up to this size; beyond it, each iteration converts them again."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,13 @@ class Reembedding:
         return chi(matrix, self.v0, weights)
 
     def transform(self, matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-        """Return the context-sensitive part of each row, ``(1 - chi) w'``; see :func:`sensitive_part`."""
-        return sensitive_part(matrix, self.v0)
+        """Return the context-sensitive part of each row, ``(1 - chi) w'`` (Zeng 2019, eq. 12)."""
+        u, r = _direction(self.v0)
+        out = np.empty(matrix.shape, np.float32)
+        for part, block in _Rows(matrix):
+            p, _, x = _split(block, u, r)
+            out[part] = (1.0 - x)[:, None] * (block - p[:, None] * u)
+        return out
 
     def save(self, directory: str | Path, *, words: Iterable[str] | None = None) -> None:
         """Write ``v0.npy``, ``counts.npz`` and ``reembedding.json`` into a directory (made if missing).
@@ -200,21 +207,6 @@ def chi(
     return out
 
 
-def sensitive_part(matrix: NDArray[np.floating[Any]], v0: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    """Return ``(1 - chi) w'`` for each word: the part that depends on the sentence.
-
-    References
-    ----------
-    Zeng 2019, eq. 12 and section 3.1.2, step 2.
-    """
-    u, r = _direction(v0)
-    out = np.empty(matrix.shape, np.float32)
-    for part, block in _Rows(matrix):
-        p, _, x = _split(block, u, r)
-        out[part] = (1.0 - x)[:, None] * (block - p[:, None] * u)
-    return out
-
-
 def _direction(v0: NDArray[np.floating[Any]]) -> tuple[NDArray[np.float64], float]:
     """Return ``v0 / |v0|`` and ``|v0|``."""
     r = float(np.linalg.norm(v0))
@@ -223,19 +215,15 @@ def _direction(v0: NDArray[np.floating[Any]]) -> tuple[NDArray[np.float64], floa
     return np.asarray(v0, np.float64) / r, r
 
 
-def _principal_direction(rows: _Rows, n: NDArray[np.float64], center: bool) -> NDArray[np.float64]:
-    """Return the first principal component of the tokens, as a unit vector with ``sum n p >= 0``.
-
-    It is not centred by default, like that of Arora et al. 2017.
-    """
+def _principal_direction(rows: _Rows, n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first principal component of the tokens, as a unit vector with ``sum n p >= 0``."""
+    # It is not centred, like that of Arora et al. 2017.
     size = rows.size
     second, first = np.zeros((size, size)), np.zeros(size)
     for part, block in rows:
         weighted = block * n[part, None]
         second += weighted.T @ block
         first += weighted.sum(axis=0)
-    if center:
-        second -= np.outer(first, first) / n.sum()
     u: NDArray[np.float64] = np.linalg.eigh(second)[1][:, -1]
     lean = float(first @ u)
     if abs(lean) <= 1e-12 * float(n.sum()) * np.sqrt(max(np.trace(second) / n.sum(), 0.0)):
@@ -246,11 +234,11 @@ def _principal_direction(rows: _Rows, n: NDArray[np.float64], center: bool) -> N
 def _step(
     rows: _Rows, n: NDArray[np.float64], v0: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64] | None]:
-    """Read the vectors once: the energy (eq. 17) at the feasible point of ``v0``, and the ``v0`` of step 2.
-
-    The feasible point has ``w'`` the projection and ``chi`` its closed form. The new ``v0`` is None if every
-    chi is 0.
+    """Read the vectors once: the energy (eq. 17) at the feasible point of ``v0``, and the ``v0`` of step
+    2.
     """
+    # The feasible point has ``w'`` the projection and ``chi`` its closed form. The new ``v0`` is None if
+    # every chi is 0.
     u, r = _direction(v0)
     energy = 0.0
     chi2 = chi_p = chi2_p = 0.0
@@ -280,7 +268,6 @@ def reembed_counts(
     start: Start | NDArray[np.floating[Any]] = "unit",
     scale: float | None = None,
     count_power: float = 1.0,
-    center: bool = False,
     weights: NDArray[np.floating[Any]] | None = None,
     words: list[str] | None = None,
 ) -> Reembedding:
@@ -308,7 +295,7 @@ def reembed_counts(
     if not any(block.any() for _, block in rows):
         raise DataError("the vectors of all words in the sentences are zero: there is nothing to split")
 
-    v0, rms = _start(rows, n, start, center)
+    v0, rms = _start(rows, n, start)
     radius = None if scale is None else scale * rms
     if radius is not None:
         v0 = v0 * (radius / np.linalg.norm(v0))
@@ -338,7 +325,7 @@ def reembed_counts(
 
 
 def _start(
-    rows: _Rows, n: NDArray[np.float64], start: Start | NDArray[np.floating[Any]], center: bool
+    rows: _Rows, n: NDArray[np.float64], start: Start | NDArray[np.floating[Any]]
 ) -> tuple[NDArray[np.float64], float]:
     """Return the first ``v0`` and the root mean square of ``|w'|`` around it."""
     if not isinstance(start, str):
@@ -346,7 +333,7 @@ def _start(
         if v0.shape != (rows.size,):
             raise ValueError(f"start has shape {v0.shape}: it must be ({rows.size},)")
     elif start in ("unit", "rms"):
-        v0 = _principal_direction(rows, n, center)
+        v0 = _principal_direction(rows, n)
     else:
         raise ValueError(f"start={start!r}: it must be 'unit', 'rms' or a vector")
     u, _ = _direction(v0)
@@ -374,7 +361,9 @@ def reembed(
     sentences : iterable of token lists, or WordCounts, or mapping word -> count
         Read once and never held.
     **options
-        Those of :func:`reembed_counts`.
+        ``max_iter``, at most so many iterations (100); ``tol``, the share by which one must lower the energy
+        (0); ``start``, the first v0: "unit", "rms" or a vector; ``scale``, a fixed length of v0 as a multiple
+        of the root mean square of ``|w'|`` (None: it grows); ``count_power``, an exponent of the counts (1).
 
     Returns
     -------
@@ -383,7 +372,7 @@ def reembed(
     Raises
     ------
     DataError
-        See :func:`reembed_counts`.
+        No token has a vector, all vectors are zero, or one is not finite.
     """
     if isinstance(sentences, WordCounts):
         counts = sentences
@@ -392,3 +381,65 @@ def reembed(
     else:
         counts = count_sentences(sentences, vectors.key_to_index)
     return reembed_counts(vectors.vectors, counts, words=vectors.index_to_key, **options)
+
+
+REEMBEDDING_FILES = frozenset({"v0.npy", "chi.npy", "counts.npz", "reembedding.json"})
+"""Files that re-embedding adds to a model directory."""
+
+
+def save_reembedded(
+    directory: str | Path, vectors: WordVectors, result: Reembedding, *, overwrite: bool = False
+) -> None:
+    """Write a model directory whose vectors are the context-sensitive parts ``(1 - chi) w'``.
+
+    gensim and ``KeyedVectors.load`` open it like any model. The directory also holds ``v0.npy``, ``chi.npy``
+    (float32, one number per word), ``counts.npz`` and ``reembedding.json``. Words without counts get their
+    counts in the sentences.
+
+    Parameters
+    ----------
+    directory : path
+        Appears complete or not at all.
+    vectors : KeyedVectors
+        The word vectors that were re-embedded.
+    result : Reembedding
+        The result of the re-embedding.
+    overwrite : bool
+        Replace an existing model directory.
+
+    Raises
+    ------
+    DataError
+        If the directory exists and ``overwrite`` is false, or cannot be written.
+    """
+    from wordvec_ca.files import escape_lines, replacing, save_npy, write_checksums
+    from wordvec_ca.formats import MODEL_FILES, MODEL_FORMAT, write_gensim_index
+
+    known = getattr(vectors, "counts", None)
+    counts = result.counts.counts if known is None else np.asarray(known)
+    with replacing(directory, overwrite=overwrite, files=MODEL_FILES | REEMBEDDING_FILES) as folder:
+        save_npy(folder / ModelFile.VECTORS, result.transform(vectors.vectors))
+        save_npy(folder / "chi.npy", result.chi(vectors.vectors))
+        result.save(folder, words=vectors.index_to_key)
+        words = escape_lines(vectors.index_to_key).split("\n")[:-1]
+        lines = "".join(f"{word}\t{count}\n" for word, count in zip(words, counts.tolist(), strict=True))
+        (folder / ModelFile.VOCAB).write_bytes(lines.encode("utf-8", "surrogatepass"))
+        write_gensim_index(folder, vectors.index_to_key, counts)
+        record = {
+            "format": MODEL_FORMAT,
+            "version": __version__,
+            "n_words": len(vectors.index_to_key),
+            "vector_size": int(vectors.vectors.shape[1]),
+            "reembedded": {
+                "iterations": len(result.energies) - 1,
+                "best": result.best,
+                "energy": float(result.energies[result.best]),
+                "norm": float(result.norms[result.best]),
+                "n_sentences": result.counts.n_sentences,
+                "n_tokens": result.counts.n_tokens,
+                "n_oov": result.counts.n_oov,
+            },
+            "source": getattr(vectors, "metadata", {}),
+        }
+        (folder / ModelFile.CONFIG).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_checksums(folder)

@@ -27,21 +27,20 @@ from numpy.typing import NDArray
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import html_table, in_memory, map_npy, replacing, save_npy, write_npy_stream
-from wordvec_ca.sentences.coverage import Coverage
-from wordvec_ca.sentences.reembedded_model import REEMBEDDING_FILES
-from wordvec_ca.sentences.tokens import Sentence
+from wordvec_ca.sentences.ca_sem import REEMBEDDING_FILES
+from wordvec_ca.sentences.tokens import Coverage, Sentence
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
 from wordvec_ca.sentences.word_vectors import WordVectors
 from wordvec_ca.vectors import ApproximateNeighbours, highest, row_products
 
+# Files of an index; a directory with any other file is never replaced.
 FILES = REEMBEDDING_FILES | {
     "config.json", "vectors.npy", "text.bin", "offsets.npy", "blank.npy", "tags.json",
     "sentences.json", "sentences.npz",
 }  # fmt: skip
-"""Files of an index; a directory with any other file is never replaced."""
 
+# Lengths of sentences collected in a list before they become an array.
 BLOCK_ROWS = 16384
-"""Lengths of sentences collected in a list before they become an array."""
 
 
 class Vectorizer(Protocol):

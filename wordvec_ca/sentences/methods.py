@@ -15,11 +15,12 @@ from wordvec_ca.text import check_tokenizer
 Method = Literal["auto", "attention", "mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif"]
 Readout = Literal["full", "full-no-oov", "sensitive"]
 
+# Methods that need only vectors.
 METHODS: tuple[Method, ...] = ("mean", "idf", "sif", "usif", "ca-sem", "ca-sem-sif")
-"""Methods that need only vectors."""
 
 READOUTS: tuple[Readout, ...] = ("full", "full-no-oov", "sensitive")
 
+# Parameters with a fixed set of values.
 ALLOWED: dict[str, tuple[Any, ...]] = {
     "method": ("auto", "attention", *METHODS),
     "readout": READOUTS,
@@ -27,17 +28,16 @@ ALLOWED: dict[str, tuple[Any, ...]] = {
     "attention": (None, True, False),
     "pooling": ("mean", "sum"),
 }
-"""Parameters with a fixed set of values."""
 
+# The two methods with chi -> the values of "auto": algorithm 1 of Zeng 2019, without word frequencies; and
+# the weights 1 - chi times those of SIF.
 CA_SEM: dict[str, dict[str, Any]] = {
     "ca-sem": {"frequency": None, "scale": None, "max_iter": 100},
     "ca-sem-sif": {"frequency": "sif", "scale": 2.0, "max_iter": 20},
 }
-"""The two methods with chi -> the values of "auto": algorithm 1 of Zeng 2019, without word frequencies; and
-the weights 1 - chi times those of SIF."""
 
+# Method -> number of common directions that it removes by default; 0 for other methods.
 N_COMPONENTS: dict[str, int] = {"attention": 1, "ca-sem-sif": 1, "sif": 1, "usif": 5}
-"""Method -> number of common directions that it removes by default; 0 for other methods."""
 
 
 def check_parameters(params: dict[str, Any]) -> None:
@@ -58,10 +58,8 @@ def check_parameters(params: dict[str, Any]) -> None:
 def choose(
     method: Method, attention: bool | None, vectors: WordVectors
 ) -> tuple[Method, NDArray[np.float32] | None]:
-    """Return the method that "auto" means, and the attention weights of words, if they are used.
-
-    The default of attention models was chosen on training pairs (docs/evidence, attention-weights).
-    """
+    """Return the method that "auto" means, and the attention weights of words, if they are used."""
+    # The default of attention models was chosen on training pairs (docs/evidence, attention-weights).
     if attention is False:
         if method == "attention":
             raise OptionError(

@@ -19,25 +19,7 @@ from wordvec_ca.text import tokenize
 
 
 class PhraseDictionary:
-    """The words and phrases of a vocabulary, ready to segment sentences.
-
-    Parameters
-    ----------
-    words : iterable of str
-        Entries of the vocabulary; those that contain ``joiner`` between two non-empty parts are phrases.
-    joiner : str
-        The text between the words of a phrase.
-
-    Attributes
-    ----------
-    longest : int
-        Number of words of the longest phrase.
-
-    Raises
-    ------
-    ValueError
-        If ``joiner`` is empty.
-    """
+    """The words of a vocabulary, and its phrases, whose words have ``joiner`` between them."""
 
     def __init__(self, words: Iterable[str], joiner: str = "_") -> None:
         if not joiner:
@@ -68,16 +50,6 @@ class PhraseDictionary:
 
         Among equally good segmentations, the one with the longest first segment is chosen, then the one with
         the longest second segment, and so on.
-
-        Parameters
-        ----------
-        tokens : sequence of str
-            A tokenised sentence.
-
-        Returns
-        -------
-        list of str
-            Known words, phrases, and unknown tokens as they are.
         """
         n = len(tokens)
         # cost[i], of the best segmentation of tokens[i:]: unknown tokens and segments as one number that

@@ -1,10 +1,11 @@
-"""Sentences as rows of the word vectors: tokenised, phrases joined, each token looked up."""
+"""Sentences as rows of the word vectors: read from lines, tokenised, phrases joined, each token looked up."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from dataclasses import asdict, dataclass
+from itertools import chain, groupby, islice, repeat
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from unicodedata import is_normalized, normalize
 
@@ -12,44 +13,148 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.sentences.coverage import Coverage
 from wordvec_ca.sentences.segmentation import PhraseDictionary
-from wordvec_ca.sentences.unknown_words import (
+from wordvec_ca.sentences.word_vectors import (
     FIRST,
     NO_VECTOR,
+    WordVectors,
     ngrams_in_use,
     number_unknown,
     renumbered,
 )
-from wordvec_ca.sentences.word_vectors import WordVectors
 from wordvec_ca.tables import NgramVectors
 from wordvec_ca.text import TOKENIZERS, KnownWords, column_values, is_frame
+
+
+class TextLines:
+    """The lines of text files; can be read again, unless standard input is among them.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        What :func:`wordvec_ca.text.find_files` takes: files, also compressed, directories, patterns, ``-``.
+    field : str or sequence of str, optional
+        The files are JSON lines or tables: read these fields of each record (``a.b``: of its object a).
+    encoding : str, optional
+        Encoding of the files; by default UTF-8.
+    documents : bool, default False
+        Whether the text of each record is one line, as models of documents read it.
+    tag_field : str, optional
+        The field with the tag of each record, whose text is then one line.
+
+    Attributes
+    ----------
+    repaired : int
+        Lines, in the last reading, that were not UTF-8 and were read with U+FFFD in place of the bad bytes.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        field: str | Sequence[str] | None = None,
+        encoding: str | None = None,
+        documents: bool = False,
+        tag_field: str | None = None,
+    ) -> None:
+        from wordvec_ca.text import find_files
+
+        self.files = find_files(paths)
+        self.field = field
+        self.encoding = encoding
+        self.documents = documents or tag_field is not None
+        self.tag_field = tag_field
+        self.repaired = 0
+        self._tags: list[list[str | int]] = []
+
+    def __iter__(self) -> Iterator[str | list[str]]:
+        """Yield each line without its end, empty ones too; a list of words is yielded as its words."""
+        from wordvec_ca.files import whole_lines
+        from wordvec_ca.text import Records, TextFiles, TokenLines
+
+        self.repaired = 0
+        records = Records(documents=self.documents, tag_field=self.tag_field)
+        self._tags = records.tags
+        pieces = TextFiles(self.files, self.field, encoding=self.encoding, records=records).pieces()
+        for kind, text in groupby(pieces, type):
+            for line in whole_lines(text):
+                try:
+                    spelled = line.decode("utf-8")
+                except UnicodeDecodeError:
+                    self.repaired += 1
+                    spelled = line.decode("utf-8", "replace")
+                yield (spelled.split(" ") if spelled else []) if kind is TokenLines else spelled
+
+    @property
+    def tags(self) -> list[str] | None:
+        """The tag of each line that has been read; several tags of a record have commas between them."""
+        if self.tag_field is None:
+            return None
+        return [", ".join(map(str, tags)) for tags in self._tags]
+
+    def tags_of(self, number: int) -> list[str]:
+        """Return the tags of a line that has been read: without a field of tags its number, from 0."""
+        return [str(number)] if self.tag_field is None else [str(tag) for tag in self._tags[number]]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a text the vocabulary knows.
+
+    Parameters
+    ----------
+    n_sentences, n_empty, n_all_oov : int
+        Sentences; those without a token; those with tokens but without a known one.
+    n_tokens, n_oov : int
+        Tokens; those that have no vector.
+    n_from_ngrams : int
+        Tokens of words without a row, whose vector is made of n-grams.
+    """
+
+    n_sentences: int = 0
+    n_empty: int = 0
+    n_all_oov: int = 0
+    n_tokens: int = 0
+    n_oov: int = 0
+    n_from_ngrams: int = 0
+
+    @property
+    def oov_rate(self) -> float:
+        """Part of the tokens that have no vector (0 without tokens)."""
+        return self.n_oov / self.n_tokens if self.n_tokens else 0.0
+
+    def __add__(self, other: Coverage) -> Coverage:
+        return Coverage(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values(), strict=True)))
+
+    def __str__(self) -> str:
+        """Return one line for people."""
+        text = (
+            f"{self.n_sentences:,} sentences ({self.n_empty:,} empty, {self.n_all_oov:,} without a known "
+            f"word), {self.n_tokens:,} tokens, {100 * self.oov_rate:.2f} % unknown"
+        )
+        if self.n_from_ngrams:
+            text += f", {100 * self.n_from_ngrams / self.n_tokens:.2f} % from n-grams"
+        return text
+
 
 Sentence = str | Sequence[str]
 Tokenizer = str | Callable[[str], list[str]]
 
 Form: TypeAlias = Literal["NFC", "NFD", ""]
 
+# Sentences per batch; a batch takes a few MB of memory, little compared with the vectors.
 BATCH = 8192
-"""Sentences per batch; a batch takes a few MB of memory, little compared with the vectors."""
 
 
 @dataclass(frozen=True)
 class TokenIds:
-    """Tokenised sentences as rows of the word vectors.
+    """Tokenised sentences as rows of the word vectors."""
 
-    Parameters
-    ----------
-    ids : ndarray of shape (n_tokens,), int32
-        Row of each token, -1 for one without a vector; -2, -3, ... for ``others``.
-    offsets : ndarray of shape (n_sentences + 1,), int64
-        Where each sentence starts in ``ids``.
-    others : sequence of str
-        Words without a row, whose vectors are made of n-grams.
-    """
-
+    # (n_tokens,): row of each token, -1 for one without a vector; -2, -3, ... for ``others``
     ids: NDArray[np.int32]
+    # (n_sentences + 1,): where each sentence starts in ``ids``
     offsets: NDArray[np.int64]
+    # Words without a row, whose vectors are made of n-grams.
     others: Sequence[str] = ()
 
     def __len__(self) -> int:
@@ -121,19 +226,7 @@ def joined(parts: Sequence[TokenIds]) -> TokenIds:
 
 
 class SentenceReader:
-    """Turns sentences into rows of the word vectors.
-
-    Parameters
-    ----------
-    vectors : KeyedVectors
-        The known words.
-    tokenizer : {"words", "whitespace", "icu", "jieba"}, "module:function" or callable str -> list of str
-        Tokenizer of sentences given as strings.
-    lowercase : bool
-        For sentences given as strings and tokenised as in training.
-    phrases : str, optional
-        The character that joins the words of a multi-word entry of the vocabulary. None: no phrases.
-    """
+    """Turns sentences into rows of the word vectors, with the options of a `SentenceVectorizer`."""
 
     def __init__(
         self, vectors: WordVectors, tokenizer: Tokenizer, lowercase: bool, phrases: str | None

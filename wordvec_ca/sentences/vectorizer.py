@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -46,19 +46,24 @@ from sklearn.utils.validation import check_is_fitted
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing_files, save_json
 from wordvec_ca.sentences.ca_sem import Reembedding, Start, reembed_counts
-from wordvec_ca.sentences.components import principal_directions, remove_directions
 from wordvec_ca.sentences.counts import WordCounts
-from wordvec_ca.sentences.coverage import Coverage
-from wordvec_ca.sentences.frequency import Counts, Frequency, frequency_factor
 from wordvec_ca.sentences.methods import CA_SEM, N_COMPONENTS, Method, Readout, check_parameters, choose
-from wordvec_ca.sentences.tokens import Sentence, SentenceReader, TokenIds, Tokenizer, joined, sums
-from wordvec_ca.sentences.unknown_words import NO_VECTOR, ngrams_in_use
-from wordvec_ca.sentences.usif import divided_by_length
-from wordvec_ca.sentences.word_factors import WordRows, context_factors, words_of_ngrams
-from wordvec_ca.sentences.word_vectors import WordVectors, fingerprint
+from wordvec_ca.sentences.tokens import Coverage, Sentence, SentenceReader, TokenIds, Tokenizer, joined, sums
+from wordvec_ca.sentences.word_factors import (
+    Counts,
+    Frequency,
+    WordRows,
+    context_factors,
+    divided_by_length,
+    frequency_factor,
+    words_of_ngrams,
+)
+from wordvec_ca.sentences.word_vectors import NO_VECTOR, WordVectors, fingerprint, ngrams_in_use
+from wordvec_ca.tables import one_blas_thread
 from wordvec_ca.text import trusted_tokenizer
 
 
+@dataclass(eq=False, repr=False)  # scikit-learn has its own of both
 class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn sentences into vectors.
 
@@ -132,44 +137,24 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """
 
     # each parameter by itself, not grouped: scikit-learn's clone and grid search set them by these names
-    def __init__(
-        self,
-        vectors: WordVectors | str | Path | None = None,
-        *,
-        method: Method = "auto",
-        attention: bool | None = None,
-        readout: Readout = "sensitive",
-        frequency: Frequency | Literal["auto"] | None = "auto",
-        counts: Counts = "auto",
-        a: float = 1e-3,
-        n_components: int | None = None,
-        pooling: Literal["mean", "sum"] = "mean",
-        max_iter: int | Literal["auto"] = "auto",
-        tol: float = 0.0,
-        start: Start = "unit",
-        scale: float | Literal["auto"] | None = "auto",
-        count_power: float = 1.0,
-        tokenizer: Tokenizer = "words",
-        lowercase: bool = True,
-        phrases: str | None = None,
-    ) -> None:
-        self.vectors = vectors
-        self.method = method
-        self.attention = attention
-        self.readout = readout
-        self.frequency = frequency
-        self.counts = counts
-        self.a = a
-        self.n_components = n_components
-        self.pooling = pooling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.start = start
-        self.scale = scale
-        self.count_power = count_power
-        self.tokenizer = tokenizer
-        self.lowercase = lowercase
-        self.phrases = phrases
+    vectors: WordVectors | str | Path | None = None
+    _: KW_ONLY
+    method: Method = "auto"
+    attention: bool | None = None
+    readout: Readout = "sensitive"
+    frequency: Frequency | Literal["auto"] | None = "auto"
+    counts: Counts = "auto"
+    a: float = 1e-3
+    n_components: int | None = None
+    pooling: Literal["mean", "sum"] = "mean"
+    max_iter: int | Literal["auto"] = "auto"
+    tol: float = 0.0
+    start: Start = "unit"
+    scale: float | Literal["auto"] | None = "auto"
+    count_power: float = 1.0
+    tokenizer: Tokenizer = "words"
+    lowercase: bool = True
+    phrases: str | None = None
 
     def __sklearn_clone__(self) -> Self:
         """Clone without copying the word vectors."""
@@ -508,8 +493,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return made
 
 
+# Version of the files; others are refused, since a fit is made again in seconds.
 _FORMAT = 1
-"""Version of the files; others are refused, since a fit is made again in seconds."""
 
 FIT_FILES = {"sentences.json", "sentences.npz", "v0.npy", "counts.npz", "reembedding.json"}
 """Files that `SentenceVectorizer.save` writes."""
@@ -518,3 +503,29 @@ _ARRAYS = (
     *("token_weights", "shift_weights", "direction"),
     *("components", "component_shares", "attention_weights"),
 )
+
+
+@one_blas_thread
+def principal_directions(
+    blocks: Iterable[NDArray[np.float32]], n_components: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the first principal directions of rows, not centred, and how much each explains."""
+    second: Any = 0.0
+    for block in blocks:
+        wide = block.astype(np.float64)
+        second = second + wide.T @ wide
+    values, vectors = np.linalg.eigh(second)
+    values = np.maximum(values[::-1][:n_components], 0.0)
+    total = float(values.sum())
+    shares = values / total if total > 0 else np.zeros(len(values))
+    directions = np.ascontiguousarray(vectors[:, ::-1][:, :n_components].T)
+    return directions.astype(np.float32), shares.astype(np.float32)
+
+
+def remove_directions(
+    rows: NDArray[np.float32], directions: NDArray[np.float32], shares: NDArray[np.float32]
+) -> None:
+    """Subtract from each row its projection on each direction, times the direction's share; in place."""
+    for direction, share in zip(directions, shares, strict=True):
+        # einsum: BLAS would wake its threads for a product too thin to share
+        rows -= np.outer(np.einsum("ij,j->i", rows, direction) * share, direction)

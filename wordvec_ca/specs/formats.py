@@ -3,7 +3,8 @@
 This table determines reading and writing (`wordvec_ca.vectors.read_vectors`, ``write_vectors``), the
 choices and help of ``cawv export``, and the suffixes. To add a format, write an entry here and a module in
 ``formats`` with a function that reads and one that writes. A format without ``magic`` also needs a
-line in ``formats/registry.py`` that recognises it. CONTRIBUTING.md has an example.
+line in ``formats/registry.py`` that recognises it; zip archives are opened before that, in
+``formats/zip_archive.py``. CONTRIBUTING.md has an example.
 """
 
 from __future__ import annotations
@@ -15,70 +16,48 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class VectorFormat:
-    """A format of vectors.
+    """A format of vectors."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the format, as in ``cawv export --format``.
-    content : str
-        Description for the help.
-    suffixes : tuple of str
-        Suffixes of file names that select the format.
-    folder : bool
-        Whether the format is a folder.
-    magic : bytes
-        The first bytes of its files. Empty if they do not identify the format: then ``detect_format`` (for a
-        folder ``_folder_format``) in ``formats/registry.py`` recognises it.
-    read, write : str or None
-        ``MODULE.FUNCTION`` in ``formats``; None if the format cannot be read, or written. ``read``
-        takes a path and returns a ``VectorTable``; ``write`` takes a ``VectorTable`` and a path.
-    read_given, write_given : mapping
-        Arguments that these functions always get.
-    read_takes, write_takes : tuple of str
-        Arguments of the caller that are passed on to these functions: ``errors``; ``overwrite``, ``dtype``,
-        ``evaluation``.
-    first_line : int or None
-        Line of the first word, so that errors can name the line of a repeated word.
-    compressible : bool
-        Whether the file may be compressed.
-    mapped : bool
-        Whether the vectors are memory-mapped. If so, they are checked for NaN only when they are used.
-    dtypes : tuple of str
-        Types that the stored vectors can have.
-    card : bool
-        Whether a model card is written with it.
-    averages : bool
-        Whether programs that read the format average the vectors without weights. If so, vectors of an
-        attention model are multiplied by their weights.
-    words : {"any", "UTF-8", "line", "escaped line"}
-        The words that the format can store: any; words that UTF-8 can encode; words without white space; or
-        words that UTF-8 can encode, where the format escapes white space.
-    no_words : tuple of str
-        Strings that words must not contain; an empty string means that words must not be empty.
-    """
-
+    # Name of the format, as in ``cawv export --format``.
     name: str
+    # Description for the help.
     content: str
+    # Suffixes of file names that select the format.
     suffixes: tuple[str, ...] = ()
+    # Whether the format is a folder.
     folder: bool = False
+    # The first bytes of its files. Empty if they do not identify the format: then ``detect_format`` (for a
+    # folder ``_folder_format``) in ``formats/registry.py`` recognises it.
     magic: bytes = b""
+    # read, write: ``MODULE.FUNCTION`` in ``formats``; None if the format cannot be read, or written.
+    # ``read`` takes a path and returns a ``VectorTable``; ``write`` takes a ``VectorTable`` and a path.
     read: str | None
     write: str | None
+    # read_given, write_given: Arguments that these functions always get. Of the caller's (``errors``;
+    # ``overwrite``, ``dtype``, ``evaluation``) they get those that they have.
     read_given: Mapping[str, Any] = field(default_factory=dict)
     write_given: Mapping[str, Any] = field(default_factory=dict)
-    read_takes: tuple[str, ...] = ()
-    write_takes: tuple[str, ...] = ("overwrite",)
+    # Line of the first word, so that errors can name the line of a repeated word.
     first_line: int | None = None
+    # Whether the file may be compressed.
     compressible: bool = False
+    # Whether the vectors are memory-mapped. If so, they are checked for NaN only when they are used.
     mapped: bool = False
+    # Types that the stored vectors can have.
     dtypes: tuple[str, ...] = ("float32",)
+    # Whether a model card is written with it.
     card: bool = False
+    # Whether programs that read the format average the vectors without weights. If so, vectors of an
+    # attention model are multiplied by their weights.
     averages: bool = False
+    # The words that the format can store: any; words that UTF-8 can encode; words without white space; or
+    # words that UTF-8 can encode, where the format escapes white space.
     words: Literal["any", "UTF-8", "line", "escaped line"] = "line"
+    # Strings that words must not contain; an empty string means that words must not be empty.
     no_words: tuple[str, ...] = ()
 
 
+# All formats except the model directory, which training writes.
 FORMATS = (
     VectorFormat(
         name="word2vec",
@@ -88,8 +67,6 @@ FORMATS = (
         write="text.write_text",
         read_given={"header": True},
         write_given={"header": True},
-        read_takes=("errors",),
-        write_takes=("errors", "overwrite"),
         first_line=2,
         compressible=True,
     ),
@@ -99,8 +76,6 @@ FORMATS = (
         suffixes=(".bin",),
         read="binary.read_binary",
         write="binary.write_binary",
-        read_takes=("errors",),
-        write_takes=("errors", "overwrite"),
         compressible=True,
     ),
     VectorFormat(
@@ -111,8 +86,6 @@ FORMATS = (
         write="text.write_text",
         read_given={"header": False},
         write_given={"header": False},
-        read_takes=("errors",),
-        write_takes=("errors", "overwrite"),
         first_line=1,
         compressible=True,
         no_words=("\ufeff",),  # at the beginning of a file, this character is a byte order mark
@@ -132,7 +105,6 @@ FORMATS = (
         suffixes=(".safetensors",),
         read="safetensors.read_safetensors",
         write="safetensors.write_safetensors",
-        write_takes=("overwrite", "dtype"),
         mapped=True,
         dtypes=("float32", "float16", "int8"),
         words="any",
@@ -153,8 +125,6 @@ FORMATS = (
         magic=b"\x93NUMPY",
         read="numpy_array.read_numpy",
         write="numpy_array.write_numpy",
-        read_takes=("errors",),
-        write_takes=("errors", "overwrite"),
         first_line=1,
         mapped=True,
     ),
@@ -173,8 +143,6 @@ FORMATS = (
         magic=b"\xba\x16\x4f\x2f",
         read="fasttext_table.read_fasttext",
         write="fasttext_table.write_fasttext",
-        read_takes=("errors",),
-        write_takes=("errors", "overwrite"),
         compressible=True,
         no_words=("\0",),
     ),
@@ -185,8 +153,6 @@ FORMATS = (
         folder=True,
         read="projector.read_projector",
         write="projector.write_projector",
-        read_takes=("errors",),
-        write_takes=("errors", "overwrite"),
         words="escaped line",
     ),
     VectorFormat(
@@ -196,7 +162,6 @@ FORMATS = (
         read="static_embedding.read_static_folder",
         write="static_embedding.write_static_folder",
         write_given={"library": "sentence-transformers"},
-        write_takes=("overwrite", "dtype", "evaluation"),
         dtypes=("float32", "float16"),
         card=True,
         averages=True,
@@ -209,7 +174,6 @@ FORMATS = (
         read="static_embedding.read_static_folder",
         write="static_embedding.write_static_folder",
         write_given={"library": "model2vec"},
-        write_takes=("overwrite", "dtype", "evaluation"),
         dtypes=("float32", "float16", "int8"),
         card=True,
         averages=True,
@@ -219,9 +183,9 @@ FORMATS = (
         name="huggingface",
         content="folder for the Hugging Face Hub",
         folder=True,
-        read="hugging_face.read_hugging_face",
-        write="hugging_face.write_hugging_face",
-        write_takes=("overwrite", "dtype", "evaluation"),
+        read="static_embedding.read_hub_folder",
+        write="static_embedding.write_static_folder",
+        write_given={"library": "wordvec_ca"},
         dtypes=("float32", "float16", "int8"),
         card=True,
         words="UTF-8",
@@ -244,16 +208,15 @@ FORMATS = (
         words="any",
     ),
 )
-"""All formats except the model directory, which training writes."""
 
 READABLE = ("model", *(one.name for one in FORMATS if one.read))
 WRITABLE = tuple(one.name for one in FORMATS if one.write)
 SUFFIXES = {suffix: one.name for one in FORMATS for suffix in one.suffixes}
+# The formats that can store vectors as other types than float32, and these types.
 SMALLER = {one.name: one.dtypes for one in FORMATS if len(one.dtypes) > 1}
-"""The formats that can store vectors as other types than float32, and these types."""
 
+# The formats with a model card.
 CARDS = tuple(one.name for one in FORMATS if one.card)
-"""The formats with a model card."""
 
 
 def format_named(name: str) -> VectorFormat:

@@ -10,6 +10,7 @@ class ModelFile(StrEnum):
 
     CONFIG = "config.json"
     VOCAB = "vocab.tsv"
+    RARE = "rare.tsv"
     VECTORS = "vectors.kv.vectors.npy"
     INDEX = "vectors.kv"
     INPUTS = "inputs.npy"
@@ -22,6 +23,7 @@ class ModelFile(StrEnum):
     DOCUMENT_TAGS = "documents.tags"
     ATTENTION_DOCUMENTS = "attention_documents.npy"
     HISTORY = "history.tsv"
+    HELD_OUT = "held_out.json"
     SETTINGS = "run.toml"
     NGRAMS = "ngrams.tsv"
     NGRAM_ROWS = "ngrams.npy"

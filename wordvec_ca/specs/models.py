@@ -4,7 +4,8 @@ This table determines the options of the command line with their defaults and he
 table in the documentation, the shapes of parameters and the record that the training loop reads. To add a
 model, write an entry here and, in ``kernels/sgns_context.h`` and its reference implementation
 ``kernels/sgns_reference.py``, how its hidden vector is composed of input rows and how the gradient goes
-back to them. CONTRIBUTING.md has an example.
+back to them; ``kernels/sgns_reader.h`` chooses the context words of a window. CONTRIBUTING.md has an
+example.
 """
 
 from __future__ import annotations
@@ -16,59 +17,44 @@ from typing import Any, Literal
 
 from wordvec_ca.errors import known_names
 
+# Learning rate of models that average, with the exact step. With n context words in the window, this step
+# is n times smaller than word2vec's, so it needs a higher rate.
 EXACT_ALPHA = 0.2
-"""Learning rate of models that average, with the exact step. With n context words in the window, this step is
-n times smaller than word2vec's, so it needs a higher rate.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec:
-    """A model.
+    """A model."""
 
-    Attributes
-    ----------
-    name : str
-        As in ``--model``.
-    aliases : tuple of str
-        Other names under which people know it.
-    composition : {"pair", "mean", "attention", "side by side"}
-        How the hidden vector x is made of the rows of the context words: the row of one context word at
-        a time (each pair of words is a prediction), their mean, their mean weighted by attention, or all
-        of them one after another. The loop knows it by its first letter, so no two begin with the same one.
-    outputs : {"one", "by place", "wide"}
-        Output vectors of a word: one; one for each place of the window; one as long as all rows of the
-        window.
-    window : int
-        Default number of context words on each side.
-    alpha : float
-        Default learning rate at the start; for the exact step of a model that averages it is ``EXACT_ALPHA``.
-    shared_by : int or None
-        Default number of predictions, from positions far apart in the text, that share a draw of negatives;
-        None if each draws its own (docs/decisions/010-shared-negatives.md).
-    documents : bool
-        Whether each line is a document with a row D of its own, which is one of the rows in x.
-    fasttext_number : int or None
-        Number of the model in fastText's files; None if fastText does not have the model.
-    hidden, output_shape, gradient, source : str
-        For the documentation: x, the shape of O, the gradient of a row of W, and the origin of the model.
-    advice : str
-        For the documentation: when to choose it.
-    """
-
+    # As in ``--model``.
     name: str
+    # Other names under which people know it.
     aliases: tuple[str, ...] = ()
+    # How the hidden vector x is made of the rows of the context words: the row of one context word at a
+    # time (each pair of words is a prediction), their mean, their mean weighted by attention, or all of
+    # them one after another. The loop knows it by its first letter, so no two begin with the same one.
     composition: Literal["pair", "mean", "attention", "side by side"]
+    # Output vectors of a word: one; one for each place of the window; one as long as all rows of the
+    # window.
     outputs: Literal["one", "by place", "wide"] = "one"
+    # Default number of context words on each side.
     window: int = 5
+    # Default learning rate at the start; for the exact step of a model that averages it is ``EXACT_ALPHA``.
     alpha: float = 0.05
+    # Default number of predictions, from positions far apart in the text, that share a draw of negatives;
+    # None if each draws its own (docs/decisions/010-shared-negatives.md).
     shared_by: int | None = None
+    # Whether each line is a document with a row D of its own, which is one of the rows in x.
     documents: bool = False
+    # Number of the model in fastText's files; None if fastText does not have the model.
     fasttext_number: int | None = None
+    # hidden, output_shape, gradient, source: For the documentation: x, the shape of O, the gradient of a
+    # row of W, and the origin of the model.
     hidden: str
     output_shape: str = "V × d"
     gradient: str
     source: str
+    # For the documentation: when to choose it.
     advice: str
 
     @property
@@ -131,23 +117,18 @@ class ModelSpec:
         """Whether x has places for several tags, so that ``dm_tag_count`` can be chosen."""
         return self.documents and self.outputs == "wide"
 
-    @property
-    def has_parts(self) -> bool:
-        """Whether each part of x can be made of different places of the window."""
-        return self.averages and not self.documents
-
     def widths(self, window: int, tags: int = 1) -> int:
         """Return how many times longer than an input row an output row is, given the tags of a document."""
         return 2 * window + tags * self.documents if self.outputs == "wide" else 1
 
     def default_alpha(self, cbow_update: str, cbow_mean: bool = True) -> float:
-        """Return the default learning rate at the start, which depends on the step (``cbow_update``).
-
-        In a sum of rows each row takes the whole gradient, as in word2vec's step: no rate for an n-th part.
-        """
+        """Return the default learning rate at the start, which depends on the step (``cbow_update``)."""
+        # In a sum of rows each row takes the whole gradient, as in word2vec's step: no rate for an n-th
+        # part.
         return EXACT_ALPHA if self.averages and cbow_update == "exact" and cbow_mean else self.alpha
 
 
+# All models, in the order of the help and of the documentation.
 SPECS = (
     ModelSpec(
         name="cbow",
@@ -248,12 +229,12 @@ SPECS = (
         advice="documents; learns which words the document predicts, and which their neighbours",
     ),
 )
-"""All models, in the order of the help and of the documentation."""
 
 MODELS = tuple(spec.name for spec in SPECS)
+# Models without documents.
 WORD_MODELS = tuple(spec.name for spec in SPECS if not spec.documents)
-"""Models without documents."""
 
+# Type of the names of models.
 ModelName = Literal[
     "cbow",
     "skipgram", "sg", "skip-gram",
@@ -265,23 +246,22 @@ ModelName = Literal[
     "pv-dm-concat",
     "pv-dm-attn",
 ]  # fmt: skip
-"""Type of the names of models."""
 
+# Other names that people use for the models.
 MODEL_ALIASES = {alias: spec.name for spec in SPECS for alias in spec.aliases}
-"""Other names that people use for the models."""
 
+# What attention logits can depend on: word and place, place alone, or word alone.
 AttentionKind = Literal["full", "position", "word"]
-"""What attention logits can depend on: word and place, place alone, or word alone."""
 
 
 VectorForm = Literal["input", "output", "both", "fitted"]
+# Forms of a model's vectors, see `wordvec_ca.tables.published`: name -> description for people.
 VECTOR_FORMS: dict[str, str] = {
     "input": "input rows, as word2vec publishes",
     "output": "output rows less their mean",
     "both": "principal components of input and output rows, as many as vector_size",
     "fitted": "both, and what n-grams that are fitted to it tell of each word; also for unknown words",
 }
-"""Forms of a model's vectors, see `wordvec_ca.tables.published`: name -> description for people."""
 
 
 def spec_of(model: str) -> ModelSpec:
@@ -324,6 +304,6 @@ def defaults_by_model(value: Callable[[ModelSpec], Any]) -> str:
     return "; ".join(parts)
 
 
-def logit_columns(attention: str, places: int, parts: int = 1) -> int:
-    """Return the number of attention logits of a word (columns of K): one a place, none, or one a part."""
-    return {"full": places, "position": 0, "word": parts}[attention]
+def logit_columns(attention: str, places: int) -> int:
+    """Return the number of attention logits of a word (columns of K): one a place, none, or one."""
+    return {"full": places, "position": 0, "word": 1}[attention]

@@ -29,18 +29,19 @@ from wordvec_ca.specs.models import (
     models_with,
 )
 
+# Largest number of predictions that may share a draw; a larger number is probably a typing error.
 MOST_SHARED = 64
-"""Largest number of predictions that may share a draw; a larger number is probably a typing error."""
 
+# Largest number of threads per processor; a larger number is probably a typing error.
 MAX_WORKERS_PER_CPU = 32
-"""Largest number of threads per processor; a larger number is probably a typing error."""
 
+# Number of items on each side of an item if ``window`` is all.
 MET_EACH_SIDE = 5
-"""Number of items on each side of an item if ``window`` is all."""
 
+# Default model for items. It predicts each item from every other one, which suits short sequences.
 FOR_ITEMS: ModelName = "skipgram"
-"""Default model for items. It predicts each item from every other one, which suits short sequences."""
 
+# Default options for items, chosen on one made-up shop and tested on another (docs/evidence, made-up-shop).
 PRESETS: dict[str, dict[str, Any]] = {
     "items": {
         "model": FOR_ITEMS,
@@ -55,9 +56,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "order_by": "as-read",
     }
 }
-"""Default options for items, chosen on one made-up shop and tested on another
-(docs/evidence, made-up-shop).
-"""
 
 N_CPUS = os.cpu_count() or 1
 
@@ -66,82 +64,56 @@ INHERITED: Any = object()
 
 @dataclass(frozen=True, kw_only=True)
 class OptionSpec:
-    """An option of training.
+    """An option of training."""
 
-    Attributes
-    ----------
-    group : str
-        Heading under which the help of ``cawv train`` lists the option.
-    default : object
-        None if the default depends on other settings; ``usual`` describes it.
-    help : str
-        Description of the option.
-    more : str
-        Additional text in the Python documentation.
-    usual : str
-        Description of the default None.
-    name, kind : str
-        Name and type of the field, the type without ``| None``.
-    flags : tuple of str
-        Further flags besides ``--name``.
-    off : str
-        The flag that switches the option off, if it is not ``--no-name``.
-    limits : tuple of two numbers, optional
-        The least and the largest value.
-    choices : tuple of str
-        The allowed values, for options whose values are words.
-    why : str
-        The reason for the limits.
-    metavar : str, optional
-        What the help shows in place of a value.
-    trait : str, optional
-        Attribute of ``ModelSpec`` that is true for models with this option; None if all have it.
-    needs : tuple of str
-        Other options; without one of them, this one has no effect.
-    excludes : tuple of str
-        Options that cannot be given with this one, in either order.
-    because : str
-        The reason for ``excludes``, if the names do not tell it.
-    kept : bool
-        Whether the settings of a run contain the option, because it affects the run itself and not only the
-        use of the result.
-    resume : {"same", "change", "change alone", "no"}
-        When a run is resumed, the option must be the same; may change; may change, but not on a cluster; or
-        cannot be given.
-    on_cluster : bool
-        Whether runs on a cluster have the option.
-    continued : object
-        Value when a model is trained further, unless the user gives one; by default the old value.
-    renewed_by : tuple of str
-        Options whose change, when a model is trained further, resets this option to its default.
-    shapes : {"", "always", "places", "n-grams"}
-        Whether the option determines the shape or meaning of the parameters, so that it cannot change when a
-        model is trained further: in all models that have it, in models with places, or in models with
-        n-grams.
-    """
-
+    # Heading under which the help of ``cawv train`` lists the option.
     group: str
+    # None if the default depends on other settings; ``usual`` describes it.
     default: Any
+    # Description of the option.
     help: str
+    # Additional text in the Python documentation.
     more: str = ""
+    # Description of the default None.
     usual: str = "none"
+    # name, kind: Name and type of the field, the type without ``| None``.
     name: str = ""
     kind: str = ""
+    # Further flags besides ``--name``.
     flags: tuple[str, ...] = ()
+    # The flag that switches the option off, if it is not ``--no-name``.
     off: str = ""
+    # The least and the largest value.
     limits: tuple[float, float] | None = None
+    # The allowed values, for options whose values are words.
     choices: tuple[str, ...] = ()
+    # The reason for the limits.
     why: str = ""
+    # What the help shows in place of a value.
     metavar: str | None = None
+    # Attribute of ``ModelSpec`` that is true for models with this option; None if all have it.
     trait: str | None = None
+    # Other options; without one of them, this one has no effect.
     needs: tuple[str, ...] = ()
+    # Options that cannot be given with this one, in either order.
     excludes: tuple[str, ...] = ()
+    # The reason for ``excludes``, if the names do not tell it.
     because: str = ""
+    # Whether the settings of a run contain the option, because it affects the run itself and not only the
+    # use of the result.
     kept: bool = True
+    # When a run is resumed, the option must be the same; may change; may change, but not on a cluster; or
+    # cannot be given.
     resume: Literal["same", "change", "change alone", "no"] = "same"
+    # Whether runs on a cluster have the option.
     on_cluster: bool = True
+    # Value when a model is trained further, unless the user gives one; by default the old value.
     continued: Any = INHERITED
+    # Options whose change, when a model is trained further, resets this option to its default.
     renewed_by: tuple[str, ...] = ()
+    # Whether the option determines the shape or meaning of the parameters, so that it cannot change when a
+    # model is trained further: in all models that have it, in models with places, or in models with
+    # n-grams.
     shapes: Literal["", "always", "places", "n-grams"] = ""
 
     @property
@@ -209,8 +181,8 @@ class OptionSpec:
         return _spelled(self.help + default, lambda name: spelled_as_flag(Option(name)))
 
 
+# Flags of the options for reading and writing vectors that only one command has.
 OF_EXPORT = {"duplicates": "--keep-first", "errors": "--errors {}", "unwritable": "--skip-unwritable"}
-"""Flags of the options for reading and writing vectors that only one command has."""
 
 
 def spelled_as_flag(option: Option) -> str:
@@ -239,6 +211,7 @@ def option(group: str, default: Any, help: str, more: str = "", **facts: Any) ->
     return field(default=default, metadata={"spec": spec})
 
 
+# The headings of the help, in their order.
 GROUPS = (
     "Options that everyone needs",
     "Text and words",
@@ -250,7 +223,6 @@ GROUPS = (
     "Many machines",
     "Settings, progress and planning",
 )
-"""The headings of the help, in their order."""
 
 # fmt: off
 _usual, _text, _learning, _attention, _ngrams, _cores, _long, _cluster, _progress = (
@@ -375,7 +347,7 @@ class TrainFields(TextFields):
     ns_exponent: float = _learning(0.75, "Negatives are drawn in proportion to count ** this.",
         limits=(-10, 10))
     shrink_windows: bool | None = _learning(None,
-        "Draw each window's size from 1 to {window}; not with {parts}.",
+        "Draw each window's size from 1 to {window}.",
         usual=defaults_by_model(lambda spec: "no" if spec.knows_places else "yes"))
     cbow_update: Literal["exact", "word2vec"] = _learning("exact",
         "cbow, cbow-attn: move context rows by their gradient, or by n times that, as gensim does.",
@@ -384,10 +356,6 @@ class TrainFields(TextFields):
         trait="averages")
     cbow_mean: bool = _learning(True, "cbow: predict from the mean of the context words, or from their sum.",
         off="--cbow-sum", trait="sums")
-    parts: str | None = _learning(None,
-        "cbow, cbow-attn: make each part of the vectors of its own places, as near:2,far or "
-        "near:1-2:50,far:3-20:50.", "See ``wordvec_ca.tables.parse_parts``.", usual="one part",
-        metavar="NAME:PLACES:DIMENSIONS,…", trait="has_parts", shapes="always")
     dbow_words: bool = _learning(False, "pv-dbow: train the vectors of words too, as skipgram does.",
         trait="pairs_documents")
     dm_tag_count: int = _learning(1, "pv-dm-concat: tags of a document that are put beside the words.",
@@ -524,6 +492,7 @@ def _facts_of(owner: type) -> Iterator[OptionSpec]:
         )
 
 
+# All options by their names, in the order of the help.
 OPTIONS: dict[str, OptionSpec] = {
     spec.name: spec
     for group in GROUPS
@@ -531,7 +500,6 @@ OPTIONS: dict[str, OptionSpec] = {
     for spec in _facts_of(owner)
     if spec.group == group
 }
-"""All options by their names, in the order of the help."""
 
 
 def options_set(*owners: object) -> set[str]:
@@ -549,10 +517,9 @@ def options_set(*owners: object) -> set[str]:
 def check_together(given: Collection[str], *, asked: Collection[str] = ()) -> None:
     """Raise an OptionError if options that were given exclude each other, or if an option that was asked for
     lacks what it needs.
-
-    What a preset or a variable of the environment sets for all runs may be idle in one, so it is not asked
-    for.
     """
+    # What a preset or a variable of the environment sets for all runs may be idle in one, so it is not
+    # asked for.
     for name in (name for name in OPTIONS if name in given):
         spec = OPTIONS[name]
         if "cluster" in given and not spec.on_cluster:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+# Unit of a duration as people type it -> seconds.
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-"""Unit of a duration as people type it -> seconds."""
 
 
 def quantity(text: str, units: str) -> tuple[float, str] | None:

@@ -13,26 +13,17 @@ from wordvec_ca.errors import install_extra
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSpec:
-    """The description of a task for messages and options.
-
-    Attributes
-    ----------
-    name, summary : str
-    files : str
-        Description of the files that the user may give.
-    needs : str
-        Description of the files in the data folder, with paths relative to it.
-    source : str
-        Where to get the public data set.
-    flag : str
-        The option that takes the files, if its name differs from the task's.
-    """
+    """The description of a task for messages and options."""
 
     name: str
     summary: str
+    # Description of the files that the user may give.
     files: str
+    # Description of the files in the data folder, with paths relative to it.
     needs: str
+    # Where to get the public data set.
     source: str
+    # The option that takes the files, if its name differs from the task's.
     flag: str = ""
 
     @property
@@ -41,6 +32,7 @@ class TaskSpec:
         return self.flag or self.name
 
 
+# Name -> task, in the order in which the tasks run.
 TASK_SPECS: dict[str, TaskSpec] = {
     spec.name: spec
     for spec in (
@@ -119,11 +111,11 @@ TASK_SPECS: dict[str, TaskSpec] = {
         TaskSpec(
             name="next-item",
             summary="propose the next item of a sequence (hit rate, MRR, NDCG at 10)",
-            files="held-out sequences, a line each; for all baselines NAME.train.* and NAME.test.*",
+            files="held-out sequences, a line each, or a log as MODEL's; for all baselines NAME.train.* and "
+            "NAME.test.*",
             needs="sequences/NAME.test.txt and NAME.train.txt (items of a sequence on a line)",
             source="your own: sessions that the vectors were not trained on",
             flag="sequences",
         ),
     )
 }
-"""Name -> task, in the order in which the tasks run."""

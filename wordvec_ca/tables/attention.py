@@ -1,20 +1,19 @@
-"""Computes one weight for each word of an attention model: its mean attention over all places."""
+"""How much attention the words of a model get, from its logits."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.tables.parts import Part
 
-LogitsByPart = list[tuple[Part, np.ndarray, np.ndarray]]
-"""List of (part, its logits K of shape (n_words, columns), its logits s of shape (n_places,))."""
-
+# Approximate size in bytes of the blocks in which logits are read, since all logits may not fit into memory.
 BLOCK_BYTES = 4 << 20
-"""Approximate size in bytes of the blocks in which logits are read, since all logits may not fit into memory.
-"""
+
+
+def offsets_of(n_places: int) -> list[int]:
+    """Return the places of a window relative to the target, from left to right."""
+    half = n_places // 2
+    return [*range(-half, 0), *range(1, half + 1)]
 
 
 def mean_attention(
@@ -63,29 +62,3 @@ def mean_attention(
     for rows in blocks:
         weights[rows] = (np.exp(logits(rows) - highest) / average).mean(axis=1)
     return weights
-
-
-def logits_by_part(
-    word_logits: np.ndarray, slot_logits: np.ndarray, kind: str, parts: Sequence[Part]
-) -> LogitsByPart:
-    """Return the attention logits of each part, as views."""
-    found, start = [], 0
-    for number, part in enumerate(parts):
-        places = slice(start, start + len(part.offsets))
-        start = places.stop
-        columns = {"full": places, "word": slice(number, number + 1), "position": slice(0, 0)}[kind]
-        slots = slot_logits[places]
-        found.append((part, word_logits[:, columns], slots if kind != "word" else np.zeros_like(slots)))
-    return found
-
-
-def attention_of_words(
-    by_part: LogitsByPart, counts: np.ndarray, clip: float, part: str | None = None
-) -> np.ndarray:
-    """Return ``mean_attention`` of one part, or the mean over all parts, weighted by their dimensions."""
-    if part is not None:
-        by_part = [one for one in by_part if one[0].name == part]
-    found = [mean_attention(words, slots, counts, clip) for _, words, slots in by_part]
-    if len(found) == 1:
-        return found[0]
-    return np.average(found, axis=0, weights=[one.size for one, _, _ in by_part]).astype(np.float32)

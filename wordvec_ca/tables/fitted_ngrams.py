@@ -25,37 +25,40 @@ from wordvec_ca.machine import usable_cpus
 from wordvec_ca.tables.ngrams import NgramIndex, NgramVectors, ngrams_of, with_boundary_marks
 from wordvec_ca.tables.published import FITTED, FittedForm, Halves, unit
 
+# Characters of an n-gram, as in fastText; 2 to 5 and 4 to 6 give nearly the same.
 MIN_N, MAX_N = 3, 6
-"""Characters of an n-gram, as in fastText; 2 to 5 and 4 to 6 give nearly the same."""
 
+# Median length of words up to which single characters are n-grams, too: of Chinese words, mostly of two
+# characters, longer ones explain nothing. In other scripts characters alone would add rows and little else.
+SHORT_WORDS = 2
+
+# Number of words in which an n-gram must occur: what fewer words share is not a form but these words.
 LEAST_WORDS = 3
-"""Number of words in which an n-gram must occur: what fewer words share is not a form but these words."""
 
+# Weight of the penalty (a); from .1 to 3 little changes.
 RIDGE = 0.3
-"""Weight of the penalty (a); from .1 to 3 little changes."""
 
+# Count from which all words weigh the same; vectors of rarer words are noisier.
 MOST_COUNTED = 200
-"""Count from which all words weigh the same; vectors of rarer words are noisier."""
 
+# Steps of conjugate gradients; more change no figure.
 STEPS = 15
-"""Steps of conjugate gradients; more change no figure."""
 
+# Dimensions that are fitted at a time: the memory for n-grams stays small beside that of the vectors.
 COLUMNS_AT_ONCE = 25
-"""Dimensions that are fitted at a time: the memory for n-grams stays small beside that of the vectors."""
 
+# Weight of what n-grams tell of a known word (l): with 1, similarity and analogies gain more, but parts of
+# speech that are induced from the vectors lose .05 of V.
 WEIGHT = 0.5
-"""Weight of what n-grams tell of a known word (l): with 1, similarity and analogies gain more, but parts of
-speech that are induced from the vectors lose .05 of V.
-"""
 
+# Number of words whose forms are held at a time.
 BLOCK_ROWS = 8_192
-"""Number of words whose forms are held at a time."""
 
+# One word in so many is left out of a first fit, which tells whether n-grams say anything of it.
 HELD_OUT = 10
-"""One word in so many is left out of a first fit, which tells whether n-grams say anything of it."""
 
+# Share of the variance of held-out words that n-grams must explain (R squared).
 LEAST_EXPLAINED = 0.02
-"""Share of the variance of held-out words that n-grams must explain (R squared)."""
 
 
 def published_vectors(
@@ -69,12 +72,8 @@ def published_vectors(
 def with_fitted_ngrams(
     words: Sequence[str], vectors: NDArray[np.float32], counts: Any, weight: float = WEIGHT
 ) -> tuple[NDArray[np.float32], NgramVectors, float]:
-    """Return vectors with what n-grams tell of each word, vectors of the n-grams, and R squared.
-
-    Raises
-    ------
-    DataError
-        The spelling of the words tells nothing of their vectors.
+    """Return vectors with what n-grams tell of each word, vectors of the n-grams, and R squared; DataError if
+    the spelling of the words tells nothing of their vectors.
     """
     units = np.empty(vectors.shape, np.float32)
     for start in range(0, len(units), BLOCK_ROWS):  # no second copy of all vectors
@@ -93,23 +92,15 @@ def with_fitted_ngrams(
 
 @dataclass(frozen=True)
 class NgramFit:
-    """Vectors of n-grams fitted to vectors of words.
+    """Vectors of n-grams fitted to vectors of words."""
 
-    Attributes
-    ----------
-    explained : float
-        R squared on words that a first fit had left out; names and numbers of items are near 0.
-    design : csr matrix of shape (n_words, n_ngrams), float32
-        X.
-    rows : ndarray of shape (n_ngrams, vector_size), float32
-        Z; zeros if n-grams explain too little.
-    index : NgramIndex
-        The row of each n-gram.
-    """
-
+    # R squared on words that a first fit had left out; names and numbers of items are near 0.
     explained: float
+    # csr matrix of shape (n_words, n_ngrams), float32; X.
     design: Any
+    # shape (n_ngrams, vector_size), float32; Z; zeros if n-grams explain too little.
     rows: NDArray[np.float32]
+    # The row of each n-gram.
     index: NgramIndex
 
     @property
@@ -142,9 +133,11 @@ def fit_ngrams(words: Sequence[str], units: NDArray[np.float32], counts: Any = N
     left_out[np.random.default_rng(1).permutation(len(words))[: -(-len(words) // HELD_OUT)]] = True
     some = slice(0, min(COLUMNS_AT_ONCE, units.shape[1]))  # some dimensions tell as much as all
     first = _solved(design, units[:, some], np.where(left_out, 0, weights).astype(np.float32))
-    errors = units[left_out, some] - design[left_out] @ first
-    around = units[left_out, some] - units[left_out, some].mean(axis=0)
-    explained = 1.0 - float((errors**2).sum()) / max(float((around**2).sum()), 1e-30)
+    # words weigh as in the fit: the vectors of rare ones, which are most, are mainly noise
+    held, share = units[left_out, some], weights[left_out, None]
+    errors = share * (held - design[left_out] @ first) ** 2
+    around = share * (held - np.average(held, axis=0, weights=share[:, 0])) ** 2
+    explained = 1.0 - float(errors.sum()) / max(float(around.sum()), 1e-30)
     fit = NgramFit(explained, design, np.zeros((design.shape[1], units.shape[1]), np.float32), index)
     return replace(fit, rows=_fitted(design, units, weights)) if fit.says_something else fit
 
@@ -153,7 +146,8 @@ def _design(words: Sequence[str]) -> tuple[Any, NgramIndex]:
     """Return the matrix X of words and their n-grams, and the row of each n-gram."""
     from scipy.sparse import csr_matrix
 
-    offsets, keys, places, lengths = ngrams_of(words, MIN_N, MAX_N, 0)
+    shortest = MIN_N if np.median([len(word) for word in words]) > SHORT_WORDS else 1
+    offsets, keys, places, lengths = ngrams_of(words, shortest, MAX_N, 0)
     known, first, column, n_words = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )
@@ -171,7 +165,7 @@ def _design(words: Sequence[str]) -> tuple[Any, NgramIndex]:
         return [text[at : at + n] for at, n in zip(places.tolist(), lengths.tolist(), strict=True)]
 
     rows = np.arange(design.shape[1], dtype=np.int32)
-    return design, NgramIndex(MIN_N, MAX_N, 0, known[kept], rows, names)
+    return design, NgramIndex(shortest, MAX_N, 0, known[kept], rows, names)
 
 
 def _fitted(design: Any, units: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -79,21 +79,14 @@ class NgramIndex:
 
 
 class NgramVectors:
-    """Computes vectors for any word from rows of n-grams.
+    """Computes vectors for any word from rows of n-grams."""
 
-    Parameters
-    ----------
-    index : NgramIndex, or a function that returns one
-        The row of each n-gram; a function is called at the first use.
-    rows : ndarray of shape (n_rows, vector_size), float32
-        The rows; may be a memory map.
-    source : object, optional
-        The file of the n-grams, for writers that can copy it unchanged.
-    to_published : callable, optional
-        Returns the map of means of rows, scaled to unit length, to the published form: an array of shape
-        (vector_size + 1, n_columns), whose last row is added (`published.map_of_inputs`). By default the
-        means themselves are published.
-    """
+    # index: The row of each n-gram, or a function that returns it, called at the first use.
+    # rows: shape (n_rows, vector_size), float32; may be a memory map.
+    # source: The file of the n-grams, for writers that can copy it unchanged.
+    # to_published: Returns the map of means of rows, scaled to unit length, to the published form: an array
+    # of shape (vector_size + 1, n_columns), whose last row is added (`published.map_of_inputs`). By default
+    # the means themselves are published.
 
     def __init__(
         self,
@@ -156,21 +149,11 @@ class NgramVectors:
         """Return the same n-grams with another map to the published form (see the class)."""
         return NgramVectors(self._index, self.rows, self.source, to_published)
 
-    def columns(self, columns: slice) -> NgramVectors:
-        """Return the same n-grams with some columns of their vectors."""
-        if self._to_published is None:
-            return NgramVectors(self._index, self.rows[:, columns])
-        return NgramVectors(self._index, self.rows, None, lambda: self._linear_map[:, columns])
-
     def vector(self, word: str) -> np.ndarray | None:
         """Return the vector of a word without a row of its own, or None if it has no known n-gram.
 
         The vector is the sum over the n-grams that have a row, divided by the number of all n-grams of the
         word, as in fastText, or by the number of those with a row; see ``NgramIndex``.
-
-        Returns
-        -------
-        ndarray of shape (vector_size,), float32, or None
         """
         _, rows = self.index.rows_of([word])
         known = rows[rows >= 0]
@@ -199,17 +182,8 @@ class NgramVectors:
         return vectors
 
     def bucket_rows(self, buckets: int) -> np.ndarray:
-        """Return a row for each bucket of fastText; zero for unused buckets.
-
-        Parameters
-        ----------
-        buckets : int
-            Number of buckets, used if each n-gram has its own row: a bucket gets the mean of its n-grams'
-            rows.
-
-        Returns
-        -------
-        ndarray of shape (buckets, vector_size), float32
+        """Return a row for each bucket of fastText, zero for unused ones; if each n-gram has its own row,
+        there are ``buckets``, and each gets the mean of its n-grams' rows.
         """
         index = self.index
         if index.keys is None:
@@ -225,17 +199,7 @@ class NgramVectors:
         return rows
 
     def vectors_of(self, words: Sequence[str], own_rows: np.ndarray) -> np.ndarray:
-        """Return the input vectors of words that have a row of their own.
-
-        Parameters
-        ----------
-        words : sequence of str
-        own_rows : ndarray of shape (n_words, vector_size), float32
-
-        Returns
-        -------
-        ndarray of shape (n_words, vector_size), float32
-        """
+        """Return the input vectors of words that have a row of their own, in the shape of these rows."""
         vectors = np.empty(own_rows.shape, np.float32)
         step = max(1, (16 << 20) // (4 * max(1, own_rows.shape[1]) * 30))
         for start in range(0, len(words), step):
@@ -263,10 +227,8 @@ def keys_of(names: Sequence[bytes], buckets: int) -> NDArray[np.uint64]:
 
 
 def ngrams_of(words: Sequence[str], min_n: int, max_n: int, buckets: int) -> tuple[np.ndarray, ...]:
-    """Return offsets, keys, places and lengths of the n-grams of words, as ``kernels.word_ngrams`` does.
-
-    Places are positions in ``with_boundary_marks(words)``.
-    """
+    """Return offsets, keys, places and lengths of the n-grams of words, as ``kernels.word_ngrams`` does."""
+    # Places are positions in ``with_boundary_marks(words)``.
     text, ends = with_boundary_marks(words)
     found: tuple[np.ndarray, ...] = word_ngrams(np.frombuffer(text, np.uint8), ends, min_n, max_n, buckets)
     return found

@@ -12,52 +12,49 @@ Means and components are those of the most frequent words, whose rows have the l
 share a large common vector, because negative sampling asks that most products of input and output rows are
 small; without it they distinguish words better than input rows do (docs/both-halves.md).
 
-If the vectors of a model have parts, the form is computed for each part. Unknown words do not have an output
-row: a rotation, fitted on known words, maps the mean of the rows of their n-grams into the space of the
-vectors.
+Unknown words do not have an output row: a rotation, fitted on known words, maps the mean of the rows of their
+n-grams into the space of the vectors.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from wordvec_ca.errors import known_names
 from wordvec_ca.specs.models import VECTOR_FORMS
-from wordvec_ca.tables.blas import one_blas_thread
 
+# Decorator for functions whose products are thin: BLAS threads wait busily for each other, which takes ten
+# times as long when other programs use the cores.
+one_blas_thread = threadpool_limits.wrap(limits=1, user_api="blas")
+
+
+# Number of the most frequent words from which means and components are computed.
 FITTED = 20_000
-"""Number of the most frequent words from which means and components are computed."""
 
+# Weight of output rows relative to input rows, both at unit length (chosen in docs/evidence, both-halves).
 OUTPUT_WEIGHT = 2.0
-"""Weight of output rows relative to input rows, both at unit length (chosen in
-docs/evidence, both-halves)."""
 
+# The same where input rows are made of n-grams: with 2, what n-grams know of word forms is lost.
 OUTPUT_WEIGHT_WITH_NGRAMS = 1.0
-"""The same where input rows are made of n-grams: with 2, what n-grams know of word forms is lost."""
 
+# Number of rows computed at a time; fixed, since the last bits of a product may depend on it.
 BLOCK_ROWS = 8_192
-"""Number of rows computed at a time; fixed, since the last bits of a product may depend on it."""
 
 
 class Halves(NamedTuple):
-    """The two matrices of a model.
+    """The two matrices of a model."""
 
-    Attributes
-    ----------
-    inputs : ndarray of shape (n_words, vector_size), float32
-        W; possibly a view or a memory map.
-    outputs : ndarray of shape (n_words, n_vectors, vector_size), float32
-        O. If a word has several vectors, one for each place of the window, their mean is used.
-    output_weight : float
-        Weight of O beside W, in the form ``both``.
-    """
-
+    # shape (n_words, vector_size), float32; W; possibly a view or a memory map.
     inputs: np.ndarray
+    # shape (n_words, n_vectors, vector_size), float32; O. If a word has several vectors, one for each place
+    # of the window, their mean is used.
     outputs: np.ndarray
+    # Weight of O beside W, in the form ``both``.
     output_weight: float = OUTPUT_WEIGHT
 
     def blocks(self, stop: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -70,38 +67,6 @@ class Halves(NamedTuple):
                 np.array(self.inputs[rows], np.float32),
                 outputs[:, 0].astype(np.float32) if outputs.shape[1] == 1 else outputs.mean(axis=1),
             )
-
-    def columns(self, columns: slice) -> Halves:
-        """Return some columns of both matrices."""
-        return self._replace(inputs=self.inputs[:, columns], outputs=self.outputs[:, :, columns])
-
-
-class _Fitted(NamedTuple):
-    """The fitted conversion of the rows of one part to vectors.
-
-    Attributes
-    ----------
-    form : str
-    mean : ndarray of shape (2, vector_size), float32
-        Means that are subtracted from W and from O.
-    output_weight : float
-    components : ndarray of shape (2 * vector_size, vector_size), float32, or None
-    """
-
-    form: str
-    mean: np.ndarray
-    output_weight: float
-    components: np.ndarray | None = None
-
-    def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Return vectors of some words, shape (n_rows, n_columns), float32."""
-        if self.form == "input":
-            return inputs
-        if self.form == "output":
-            return np.asarray(outputs - self.mean[1])
-        both = _side_by_side(inputs, outputs, self.output_weight)
-        both -= self.mean.reshape(-1)
-        return np.asarray(both @ self.components)
 
 
 def output_weight(with_ngrams: bool) -> float:
@@ -116,37 +81,40 @@ def check_form(form: str) -> None:
 
 
 class FittedForm:
-    """A form with the means and components of one model."""
+    """A form with the means and components of the first words of one model whose rows are finite."""
 
     @one_blas_thread
-    def __init__(self, form: str, halves: Halves, parts: Sequence[slice] = ()) -> None:
+    def __init__(self, form: str, halves: Halves) -> None:
         check_form(form)
         self.form = form
-        form = "both" if form == "fitted" else form  # n-grams are fitted to all rows together, afterwards
-        self._columns = list(parts) or [slice(0, halves.inputs.shape[1])]
-        self._parts = [_fitted(form, halves.columns(columns)) for columns in self._columns]
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns of the vectors."""
-        return max(columns.stop for columns in self._columns)
+        self.n_columns = halves.inputs.shape[1]
+        self._output_weight = halves.output_weight
+        # n-grams are fitted to all rows together, afterwards
+        self._made_as = "both" if form == "fitted" else form
+        self._mean, covariance = _sums(self._made_as, halves)
+        if self._made_as == "both":
+            vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, : self.n_columns]
+            # v and -v are equally good; choose the one whose largest number is positive, for the same result
+            # each time
+            largest = np.abs(vectors).argmax(axis=0)
+            vectors = vectors * np.where(vectors[largest, np.arange(self.n_columns)] < 0, -1.0, 1.0)
+            self._components = np.asarray(vectors, np.float32)
 
     def rows(self, inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """Return the vectors of some words."""
-        made = [
-            part.rows(inputs[:, columns], outputs[:, columns])
-            for part, columns in zip(self._parts, self._columns, strict=True)
-        ]
-        return made[0] if len(made) == 1 else np.hstack(made)
+        if self._made_as == "input":
+            return inputs
+        if self._made_as == "output":
+            return np.asarray(outputs - self._mean[1])
+        both = _side_by_side(inputs, outputs, self._output_weight)
+        both -= self._mean.reshape(-1)
+        return np.asarray(both @ self._components)
 
     @one_blas_thread
     def with_means_of(self, halves: Halves) -> FittedForm:
         """Return the form with the same components, but with the means of another model in the same space."""
         other = copy.copy(self)
-        other._parts = [
-            part._replace(mean=_sums(part.form, halves.columns(columns))[0])
-            for part, columns in zip(self._parts, self._columns, strict=True)
-        ]
+        other._mean = _sums(self._made_as, halves)[0]
         return other
 
     def blocks(self, halves: Halves) -> Iterator[np.ndarray]:
@@ -164,11 +132,10 @@ class FittedForm:
 
 @one_blas_thread
 def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return the map of input rows at unit length to the published form, for words without output rows.
-
-    It consists of the rotation, scale and shift that fit known words best (orthogonal Procrustes: Schönemann
-    1966). Unrestricted least squares shrink directions that are hard to predict, and are worse in similarity.
-    """
+    """Return the map of input rows at unit length to the published form, for words without output rows."""
+    # It consists of the rotation, scale and shift that fit known words best (orthogonal Procrustes:
+    # Schönemann 1966). Unrestricted least squares shrink directions that are hard to predict, and are worse
+    # in similarity.
     rows = unit(np.asarray(inputs[:FITTED], np.float32)).astype(np.float64)
     targets = np.asarray(vectors[:FITTED], np.float64)
     used = np.isfinite(rows).all(axis=1) & np.isfinite(targets).all(axis=1)
@@ -183,20 +150,6 @@ def map_of_inputs(inputs: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 def _side_by_side(inputs: np.ndarray, outputs: np.ndarray, output_weight: float) -> np.ndarray:
     """Return W and O at unit length, O with its weight, side by side."""
     return np.hstack([unit(inputs), np.float32(output_weight) * unit(outputs)])
-
-
-def _fitted(form: str, halves: Halves) -> _Fitted:
-    """Return the means and components of the first words with finite rows."""
-    size = halves.inputs.shape[1]
-    means, covariance = _sums(form, halves)
-    if form != "both":
-        return _Fitted(form, means, halves.output_weight)
-    vectors = np.linalg.eigh(covariance)[1][:, ::-1][:, :size]
-    # v and -v are equally good; choose the one whose largest number is positive, for the same result each
-    # time
-    largest = np.abs(vectors).argmax(axis=0)
-    vectors = vectors * np.where(vectors[largest, np.arange(size)] < 0, -1.0, 1.0)
-    return _Fitted(form, means, halves.output_weight, np.asarray(vectors, np.float32))
 
 
 def _sums(form: str, halves: Halves) -> tuple[np.ndarray, np.ndarray]:

@@ -29,21 +29,16 @@ ATTENTION_CODES, ATTENTION_SCALES = "resamples_attention_words.npy", "resamples_
 ATTENTION_SLOTS = "resamples_attention_slots.npy"
 RESAMPLE_FILES = {CODES, SCALES, ATTENTION_CODES, ATTENTION_SCALES, ATTENTION_SLOTS}
 
+# Largest absolute value of a code.
 LARGEST = 127
-"""Largest absolute value of a code."""
 
 
 class EightBit(NamedTuple):
-    """Rows of several models with 8 bits a number.
+    """Rows of several models with 8 bits a number."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_models, n_rows, n_columns), int8
-    scales : ndarray of shape (n_models, n_rows), float32
-        A row of codes times its scale is the row of numbers.
-    """
-
+    # shape (n_models, n_rows, n_columns), int8
     codes: np.ndarray
+    # shape (n_models, n_rows), float32; A row of codes times its scale is the row of numbers.
     scales: np.ndarray
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -85,16 +80,7 @@ class EightBit(NamedTuple):
 
 
 class Resamples:
-    """Models of resampled text, in one space.
-
-    Parameters
-    ----------
-    vectors : EightBit
-        Vectors, shape (n_models, n_words, vector_size).
-    attention_words : EightBit, optional
-        For an attention model: logits of word and place, of shape (n_models, n_words, columns).
-    attention_slots : ndarray of shape (n_models, places), float32, optional
-    """
+    """Models of resampled text, in one space; of an attention model also the logits of words and places."""
 
     def __init__(
         self,
@@ -119,13 +105,7 @@ class Resamples:
         return {**self.__dict__, "attention_slots": None if slots is None else in_memory(slots)}
 
     def vectors(self, number: int) -> np.ndarray:
-        """Return the vectors of one model, shape (n_words, vector_size), float32.
-
-        Raises
-        ------
-        ValueError
-            There is no such model; the first is 0.
-        """
+        """Return the vectors of one model, from 0, shape (n_words, vector_size), float32."""
         if not 0 <= number < len(self):
             raise ValueError(f"there is no resampled model {number}; they go from 0 to {len(self) - 1}")
         return self._vectors.numbers(number)
@@ -139,10 +119,6 @@ class Resamples:
             self.attention_slots,
         )
 
-    def columns(self, columns: slice) -> Resamples:
-        """Return all models with only some of their columns, without attention."""
-        return Resamples(EightBit(self._vectors.codes[:, :, columns], self._vectors.scales))
-
     def save(self, folder: Path) -> None:
         """Write the files."""
         save_npy(folder / CODES, self._vectors.codes)
@@ -154,13 +130,7 @@ class Resamples:
 
     @classmethod
     def load(cls, folder: Path, n_words: int, vector_size: int) -> Resamples | None:
-        """Map the files of a model directory; None if it has none.
-
-        Raises
-        ------
-        DataError
-            The files are damaged, or belong to another model.
-        """
+        """Map the files of a model directory; None if it has none."""
         if not (folder / CODES).is_file():
             return None
         vectors = _mapped(folder, CODES, SCALES)

@@ -26,13 +26,17 @@ class NoWordVectorsError(DataError):
     """A model has vectors of documents alone."""
 
 
-def words_are_trained(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the record of a model says that its vectors of words were trained.
-
-    Those of pv-dbow are not, unless ``dbow_words`` is true: they are as they were drawn, noise.
-    """
+def config_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options in the record of a model; empty if it has none."""
     config = metadata.get("config")
-    if not isinstance(config, dict) or config.get("dbow_words") is not False:
+    return config if isinstance(config, dict) else {}
+
+
+def words_are_trained(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the record of a model says that its vectors of words were trained."""
+    # Those of pv-dbow are not, unless ``dbow_words`` is true: they are as they were drawn, noise.
+    config = config_of(metadata)
+    if config.get("dbow_words") is not False:
         return True
     return config.get("model") not in {spec.name for spec in SPECS if spec.pairs_documents}
 
@@ -42,8 +46,8 @@ def check_trained(metadata: Mapping[str, Any], name: str) -> None:
     if not words_are_trained(metadata):
         raise NoWordVectorsError(
             f"{name} has no vectors of words: only its documents were trained. Use these (cawv nn MODEL "
-            "--document TAG, cawv export MODEL --table documents; in Python DocumentVectorizer), or train "
-            "with --dbow-words (dbow_words=True)"
+            "--document TAG, cawv export MODEL --table documents; in Python "
+            "wordvec_ca.documents.DocumentVectorizer), or train with --dbow-words (dbow_words=True)"
         )
 
 
@@ -67,8 +71,7 @@ class VectorTable(NamedTuple):
     ngrams : NgramVectors, optional
         Vectors for other words, if the model has n-grams.
     attention : callable, optional
-        Returns the weight of each word in an attention model (of one part, given its name), see
-        ``wordvec_ca.tables.mean_attention``.
+        Returns the weight of each word in an attention model, see ``wordvec_ca.tables.mean_attention``.
     first_line : int, optional
         Line of the first word in the file, where the format itself does not determine it.
     resamples : Resamples, optional
@@ -80,7 +83,7 @@ class VectorTable(NamedTuple):
     counts: np.ndarray | None
     metadata: dict[str, Any]
     ngrams: NgramVectors | None = None
-    attention: Callable[..., np.ndarray] | None = None
+    attention: Callable[[], np.ndarray] | None = None
     first_line: int | None = None
     resamples: Resamples | None = None
 
@@ -102,9 +105,9 @@ class VectorTable(NamedTuple):
         )
 
 
-def _rows_of(read: Callable[..., np.ndarray], index: slice | np.ndarray, **options: Any) -> np.ndarray:
+def _rows_of(read: Callable[[], np.ndarray], index: slice | np.ndarray) -> np.ndarray:
     """Read an array with ``read``, and return some of its rows."""
-    return read(**options)[index]
+    return read()[index]
 
 
 class GrowingRows:
@@ -206,10 +209,9 @@ def first_words(table: VectorTable, n_words: int) -> VectorTable:
 
 
 def warn_of_nonfinite(words: list[str], vectors: np.ndarray, source: str) -> int:
-    """Warn if rows hold NaN or infinity; return how many do.
-
-    Such rows are kept, so that a damaged model can be inspected, but they are never returned as neighbours.
-    """
+    """Warn if rows hold NaN or infinity; return how many do."""
+    # Such rows are kept, so that a damaged model can be inspected, but they are never returned as
+    # neighbours.
     n_bad = 0
     first = -1
     for rows in row_blocks(vectors):

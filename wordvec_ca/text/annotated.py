@@ -9,8 +9,7 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from itertools import chain
 
 from wordvec_ca.errors import DataError
@@ -19,14 +18,14 @@ from wordvec_ca.text.encodings import from_utf8
 from wordvec_ca.text.json_records import LONGEST_RECORD
 from wordvec_ca.text.records import RecordTexts
 
+# Field of subtitles and of archives of the web.
 TEXT = "text"
-"""Field of subtitles and of archives of the web."""
 
+# Beginning of the line before the text of a cue, in SRT and VTT.
 CUE_TIMES = re.compile(r"(?:\d+:)?\d\d:\d\d[,.]\d{3} --> ")
-"""Beginning of the line before the text of a cue, in SRT and VTT."""
 
+# First column of CoNLL-U: the number of a word, of words written as one, or of a word that is not there.
 NUMBER_OF_WORD = re.compile(r"(\d+)(?:-(\d+)|\.\d+)?")
-"""First column of CoNLL-U: the number of a word, of words written as one, or of a word that is not there."""
 
 _BETWEEN = re.compile(r"\s*$|</?[A-Za-z][^<>\t]*>\s*$|-DOCSTART-")
 _ENDS = frozenset(".!?…。؟।")
@@ -39,11 +38,8 @@ def cells_of(line: str) -> list[str]:
     return line.split("\t") if "\t" in line else line.split()
 
 
-def sentence_texts(
-    pieces: Iterable[bytes], fields: Sequence[str], name: str, records: Counter[str]
-) -> Iterator[bytes]:
+def sentence_texts(pieces: Iterable[bytes], texts: RecordTexts) -> Generator[bytes]:
     """Yield some columns of a text with a word and its annotations in each line, each sentence a line."""
-    texts = RecordTexts(fields, name, records)
     for number, rows in enumerate(_sentences(pieces), 1):
         width = min(map(len, rows))
         yield from texts.of(
@@ -83,11 +79,8 @@ def _sentences(pieces: Iterable[bytes]) -> Iterator[list[list[str]]]:
         yield rows
 
 
-def cue_texts(
-    pieces: Iterable[bytes], fields: Sequence[str], name: str, records: Counter[str]
-) -> Iterator[bytes]:
+def cue_texts(pieces: Iterable[bytes], texts: RecordTexts) -> Generator[bytes]:
     """Yield the text of each cue of subtitles as a line, without its times and markup."""
-    texts = RecordTexts(fields, name, records)
     cue: list[str] | None = None
     for number, line in enumerate(chain(whole_lines(pieces, LONGEST_RECORD), [b""]), 1):
         text = from_utf8(line).strip()
@@ -101,11 +94,8 @@ def cue_texts(
     texts.end("no cue has a text")
 
 
-def page_texts(
-    pieces: Iterable[bytes], fields: Sequence[str], name: str, records: Counter[str]
-) -> Iterator[bytes]:
+def page_texts(pieces: Iterable[bytes], texts: RecordTexts) -> Generator[bytes]:
     """Yield the texts of the pages in an archive of extracted text (WET, as Common Crawl distributes it)."""
-    texts = RecordTexts(fields, name, records)
     stream = io.BufferedReader(PieceStream(pieces), 1 << 20)
     number = 0
     while line := stream.readline(1 << 16):
@@ -119,7 +109,7 @@ def page_texts(
         length = head.get(b"content-length", b"")
         if not line.startswith(b"WARC/") or not length.isdigit():
             raise DataError(
-                f"{name}: record {number} of the archive is damaged: it begins with {line[:60]!r}"
+                f"{texts.name}: record {number} of the archive is damaged: it begins with {line[:60]!r}"
             )
         body = stream.read(min(int(length), LONGEST_RECORD))
         left = int(length) - len(body)
@@ -128,10 +118,10 @@ def page_texts(
         if head.get(b"warc-type") == b"conversion":
             yield from texts.of({TEXT: from_utf8(body)}, f"record {number}")
         else:
-            records["records of an archive without text"] += 1
+            texts.records["records of an archive without text"] += 1
     if not texts.read:
         raise DataError(
-            f"{name}: none of the {number} records of the archive is text; pages as they were sent are in "
-            "WARC files, their text in WET files: take those"
+            f"{texts.name}: none of the {number} records of the archive is text; pages as they were sent "
+            "are in WARC files, their text in WET files: take those"
         )
     texts.end("no page has a text")

@@ -1,5 +1,5 @@
-"""A pool of processes that answer requests, for work that Python's threads cannot do in parallel or that may
-crash.
+"""Work shared among threads, or among processes that answer requests: work that Python's threads cannot do in
+parallel or that may crash.
 
 ``concurrent.futures`` ends the whole pool when one process dies; here only the request that killed the
 process is lost. A request is a number of bytes, preceded by their length. So is an answer, and its first byte
@@ -14,9 +14,12 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import IO
+from typing import IO, Any, TypeVar
 
 from wordvec_ca.errors import DataError
 
@@ -137,3 +140,30 @@ def serve(prepare: Callable[..., Callable[[bytes], bytes]], requests: IO[bytes],
             kind, text = MESSAGE, str(error).encode("utf-8", "replace")
         answers.write(HEAD.pack(kind, len(text)) + text)
         answers.flush()
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T], ahead: int
+) -> Generator[R]:
+    """Yield work(item) for each item; the pool computes at most ``ahead`` results in advance."""
+    pending: deque[Any] = deque()
+    for item in items:
+        pending.append(pool.submit(work, item))
+        if len(pending) >= ahead:
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
+
+
+@contextmanager
+def prompt_exit(pool: ThreadPoolExecutor) -> Iterator[None]:
+    """If an exception (such as Ctrl-C) ends the block, cancel the work that the pool has not begun."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise

@@ -1,7 +1,10 @@
-"""Cuts text into blocks at line ends, with at most one block in memory."""
+"""Cuts text into blocks at line ends, with at most one block in memory. Lines that were broken at a fixed
+width, as in e-books, are detected: each would be read as a sentence.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -12,8 +15,8 @@ from wordvec_ca.kernels import cut_point
 BLOCK_BYTES = 1 << 20
 
 
+# Largest number of bytes without white space; longer stretches are cut so that memory stays bounded.
 LONGEST_RUN = 1 << 24
-"""Largest number of bytes without white space; longer stretches are cut so that memory stays bounded."""
 
 
 class TokenLines(bytes):
@@ -29,14 +32,8 @@ class TokenLines(bytes):
 
 
 class ReadText:
-    """Pieces of text that are in memory already; `TextFiles` accepts them in place of a file.
-
-    Parameters
-    ----------
-    name : str
-        Name of the text in messages.
-    pieces : iterator of bytes
-        UTF-8 text and `TokenLines`; can be read once.
+    """Pieces of text that are in memory already, UTF-8 and `TokenLines`; `TextFiles` takes them as a file,
+    once. ``name`` is that of the text in messages.
     """
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
@@ -120,3 +117,35 @@ def _cut(text: bytes, n: int) -> int:
     while n > LONGEST_RUN - 3 and text[n] & 0xC0 == 0x80:  # never cut inside a character
         n -= 1
     return n
+
+
+# Smallest and largest line width at which people and programs break lines.
+NARROWEST, WIDEST = 40, 120
+
+# Smallest number of lines needed for a decision.
+FEWEST = 30
+
+# Largest share of lines within paragraphs that may be longer than the width or shorter than ``SHORTEST`` of
+# it.
+MOST_UNLIKE = 0.05
+
+SHORTEST = 0.7
+
+
+# Joins the lines of each paragraph. Without tr, the blank lines of a file with CRLF are not blank to awk.
+JOIN = r"""tr -d '\r' < OLD | awk -v RS= '{gsub("\n", " "); print}' > NEW"""
+
+
+def width_of_wrapped(text: str) -> int | None:
+    """Return the width at which the lines of a text are broken, or None if they are not."""
+    within: list[int] = []
+    n_paragraphs = 0
+    for paragraph in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n"))[:-1]:
+        lines = [len(line) for line in paragraph.strip("\n").split("\n")]
+        n_paragraphs += len(lines) > 1
+        within += lines[:-1]
+    if len(within) < FEWEST or n_paragraphs < 5:
+        return None
+    width = sorted(within)[int(0.98 * len(within))]
+    unlike = sum(not SHORTEST * width <= length <= width + 2 for length in within)
+    return width if NARROWEST <= width <= WIDEST and unlike <= MOST_UNLIKE * len(within) else None

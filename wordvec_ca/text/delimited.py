@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import os
 import re
 import shlex
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 
 from wordvec_ca.errors import DataError, Option, OptionWarning
-from wordvec_ca.text.encodings import KEEP, from_utf8
+from wordvec_ca.files import whole_lines
+from wordvec_ca.text.encodings import from_utf8
 from wordvec_ca.text.records import RecordTexts, fields_to_read, option_of
 
+# Largest number of characters in a cell. A longer cell is an error: most likely a quotation mark is never
+# closed.
 LONGEST_CELL = 1 << 24
-"""Largest number of characters in a cell. A longer cell is an error: most likely a quotation mark is never
-closed.
-"""
+
+# Largest number of bytes in a line, so that memory stays bounded: as of JSON.
+LONGEST_LINE = 1 << 25
 
 _CLOSE = "close it or, if it belongs to the text, double it and put the whole cell in quotation marks"
 
+# If the cells of a column have more characters on average, a table is not taken for a log of events.
 LONGEST_OF_EVENT = 40
-"""If the cells of a column have more characters on average, a table is not taken for a log of events."""
 
 # The columns of logs by parts of their names, the likeliest first.
 _SESSIONS = ("session", "basket", "cart", "order", "visit", "user", "customer", "playlist", "member")
@@ -137,14 +138,10 @@ def _rows(head: bytes, mark: str, most: int) -> list[list[str]]:
     return rows or [[]]
 
 
-def cell_texts(
-    pieces: Iterable[bytes], fields: Sequence[str], delimiter: str, name: str, records: Counter[str]
-) -> Iterator[bytes]:
-    """Yield the text of some columns of every row, each cell a line; line ends within it end lines.
-
-    Cells are quoted as in RFC 4180 (``"`` doubled within quotes), in TSV too.
-    """
-    texts = RecordTexts(fields, name, records)
+def cell_texts(pieces: Iterable[bytes], texts: RecordTexts, delimiter: str) -> Iterator[bytes]:
+    """Yield the text of some columns of every row, each cell a line; line ends within it end lines."""
+    # Cells are quoted as in RFC 4180 (``"`` doubled within quotes), in TSV too.
+    fields, name = texts.fields, texts.name
     with long_cells():
         rows = _closed_rows(pieces, delimiter, name)
         line, header = next(rows)
@@ -157,13 +154,13 @@ def cell_texts(
             else:
                 rows = chain([(line, header)], rows)
             header = list(map(str, range(len(header))))
-        needed = fields_to_read(fields, records)
+        needed = fields_to_read(fields, texts.records)
         for field in needed:
             if header.count(field) != 1:
                 raise DataError(
                     f"{name} has {header.count(field) or 'no'} column(s) {field!r}; its header has "
                     f"{', '.join(map(repr, header[:20]))}; give the name of one, ",
-                    option_of(field, fields, records),
+                    option_of(field, fields, texts.records),
                 )
         places = [(field, header.index(field)) for field in needed]
         for line, row in rows:
@@ -182,7 +179,10 @@ def _closed_rows(pieces: Iterable[bytes], delimiter: str, name: str) -> Iterator
 
     def lines() -> Iterator[str]:
         nonlocal ended
-        yield from _lines(pieces)
+        for line in whole_lines(pieces, LONGEST_LINE):
+            if len(line) > LONGEST_LINE:  # and not whole
+                raise csv.Error(f"it has a line of more than {LONGEST_LINE:,} bytes")
+            yield from_utf8(line) + "\n"
         ended = True
 
     rows = csv.reader(lines(), delimiter=delimiter)
@@ -202,24 +202,3 @@ def _closed_rows(pieces: Iterable[bytes], delimiter: str, name: str) -> Iterator
             f"{name}, the row that begins in line {begin}: {error}; if a quotation mark is not closed there, "
             f"{_CLOSE}"
         ) from error
-
-
-def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    r"""Yield lines, each with ``\n`` at its end."""
-    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(KEEP), translate=True)
-    waiting: list[str] = []
-    length = 0
-    for piece in pieces:
-        first, *others = decoder.decode(piece).split("\n")
-        waiting.append(first)
-        length += len(first)
-        if others:
-            yield "".join(waiting) + "\n"
-            for line in others[:-1]:
-                yield line + "\n"
-            waiting, length = [others[-1]], len(others[-1])
-        if length > LONGEST_CELL:  # the reader refuses it
-            yield "".join(waiting)
-            waiting, length = [], 0
-    if last := "".join(waiting) + decoder.decode(b"", final=True):
-        yield last

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.text.blocks import TokenLines
-from wordvec_ca.text.reader import TextFiles
+from wordvec_ca.text.reader import TextFiles, warn_of_wrapped_lines
 from wordvec_ca.text.records import Records, field_names
 from wordvec_ca.text.sources import find_files
 
+# Ways to separate documents; the other way is by the name of a field.
 BLANK_LINES, FILES, LINES = "blank-lines", "files", "lines"
-"""Ways to separate documents; the other way is by the name of a field."""
 
 WAYS = BLANK_LINES, FILES, LINES
 
@@ -26,18 +27,7 @@ Line = str | Sequence[str]
 
 
 def check_group_by(group_by: str, field: str | Sequence[str] | None) -> tuple[str, int]:
-    """Return how documents are separated, and the number of lines of each, or 0.
-
-    Parameters
-    ----------
-    group_by, field
-        As in `Documents`.
-
-    Raises
-    ------
-    ValueError
-        The values do not fit together.
-    """
+    """Return how documents are separated, and the number of lines of each, or 0; see `Documents`."""
     way, _, number = group_by.partition(":")
     if way == LINES and (not number.isdigit() or int(number) < 1):
         raise ValueError(f"group_by is {group_by!r}; after lines: a number of 1 or more is needed")
@@ -48,9 +38,10 @@ def check_group_by(group_by: str, field: str | Sequence[str] | None) -> tuple[st
             raise ValueError("with a field of records, group_by is the name of another field")
         return way, int(number) if way == LINES else 0
     if field is None:
+        close = get_close_matches(group_by, WAYS, n=1)
         raise ValueError(
             f"group_by is the field {group_by!r}: the field with the text is needed, too; the other ways are "
-            "blank-lines, files and lines:N"
+            "blank-lines, files and lines:N" + (f"; did you mean {close[0]}?" if close else "")
         )
     return group_by, 0
 
@@ -79,6 +70,7 @@ class Documents:
     fields : list of str or None
         For records: the fields with the text.
     encoding : str or None
+    group_by : str or None
 
     Raises
     ------
@@ -106,9 +98,10 @@ class Documents:
             raise ValueError("documents of files need group_by: blank-lines, files, lines:N or a field")
         self._given = None if paths else source
         self.paths = None if not paths else [source] if isinstance(source, str | os.PathLike) else source
-        self.encoding, self.fields, self._group_by = encoding, field_names(field), group_by
+        self.encoding, self.fields, self.group_by = encoding, field_names(field), group_by
         self._way, self._n = ("", 0) if group_by is None else check_group_by(group_by, field)
         self._is_field = bool(self._way) and self._way not in WAYS
+        self._told_of_lines = False
 
     def __iter__(self) -> Iterator[list[Line]]:
         """Yield the lines of each document; empty documents are left out."""
@@ -146,16 +139,21 @@ class Documents:
             yield from self._records()
         else:
             number = -1
+            wrapped: dict[str, int] = {}
             assert self.paths is not None
             for path in find_files(self.paths):
-                for first, line in self._of_file(path):
+                for first, line in self._of_file(path, wrapped):
                     number += first
                     yield number, line
+            if wrapped and not self._told_of_lines:  # a text is read several times
+                self._told_of_lines = True
+                warn_of_wrapped_lines(wrapped)
 
-    def _of_file(self, path: str) -> Iterator[tuple[bool, Line]]:
+    def _of_file(self, path: str, wrapped: dict[str, int]) -> Iterator[tuple[bool, Line]]:
         """Yield each line of a file, and whether it is the first of a document."""
         begins = True
-        for place, (_, _, line) in enumerate(located_lines(path, encoding=self.encoding)):
+        lines = located_lines(path, encoding=self.encoding, wrapped=wrapped)
+        for place, (_, _, line) in enumerate(lines):
             if self._way == LINES and place % self._n == 0:
                 begins = True
             if self._way == BLANK_LINES and isinstance(line, str) and not line.strip():
@@ -169,7 +167,7 @@ class Documents:
         numbers: dict[str, int] = {}
         assert self.paths is not None
         for path in find_files(self.paths):
-            for _, group, line in located_lines(path, self.fields, self.encoding, self._group_by):
+            for _, group, line in located_lines(path, self.fields, self.encoding, self.group_by):
                 yield numbers.setdefault(str(group), len(numbers)), line
 
 
@@ -178,36 +176,16 @@ def located_lines(
     fields: Sequence[str] | None = None,
     encoding: str | None = None,
     group_field: str | None = None,
+    wrapped: dict[str, int] | None = None,
 ) -> Iterator[tuple[int, Any, Line]]:
-    """Yield the lines of a file of any kind that `TextFiles` reads, each with its place.
-
-    Parameters
-    ----------
-    path : str
-    fields : sequence of str, optional
-        For records: the fields with the text.
-    encoding : str, optional
-        Encoding of the file; by default UTF-8.
-    group_field : str, optional
-        For records: the field whose value is yielded with each line.
-
-    Yields
-    ------
-    number : int
-        Number of the line; for records, number of the record.
-    group : object
-        The record's value of ``group_field``; None without one.
-    line : str or list of str
-        Content of the line; lists of words stay lists.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, has no such fields, or a line is not UTF-8.
+    """Yield the lines of a file of any kind that `TextFiles` reads: the number of each (for records, that
+    of the record), the record's value of ``group_field``, and its content (lists of words stay lists).
     """
+    # ``wrapped`` receives the file's name and width if its lines are broken at a fixed width: no warning.
     records = Records(origins=fields is not None, group_field=group_field)
     rest, number, group = b"", 0, None
-    for piece in TextFiles([path], fields, encoding=encoding, records=records).pieces():
+    wrapped = {} if wrapped is None else wrapped
+    for piece in TextFiles([path], fields, encoding=encoding, records=records, wrapped=wrapped).pieces():
         if records.origins is not None:  # each piece is one text
             number, group = records.origins.popleft()
         lines = (rest + piece).splitlines(keepends=True)
@@ -223,8 +201,8 @@ def located_lines(
             except UnicodeDecodeError:
                 kind = "line" if records.origins is None else "record"
                 raise DataError(
-                    f"{path}, {kind} {number} is not UTF-8; convert the file, for example with: "
-                    "iconv -f latin1 -t utf-8"
+                    f"{path}, {kind} {number} is not {encoding or 'UTF-8'}; convert the file to UTF-8: "
+                    "iconv -f NAME -t UTF-8 FILE > NEW"
                 ) from None
 
 

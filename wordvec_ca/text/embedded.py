@@ -11,18 +11,26 @@ import importlib.util
 import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
-from wordvec_ca.text.markup_library import markup_version
 
+def markup_version() -> str | None:
+    """Return the version of the library that removes markup, or None if it is not installed."""
+    if find_spec("mwparserfromhell") is None:
+        return None
+    return version("mwparserfromhell")
+
+
+# Dependencies of this package whose documentation is read, besides Python's own library.
 PACKAGES = ("numpy", "scipy", "sklearn", "numba", "gensim", "click", "rich", "joblib")
-"""Dependencies of this package whose documentation is read, besides Python's own library."""
 
+# File within gensim: 106 articles of the English Wikipedia, from Anarchism to Anaximander, 450,000 words.
 ARTICLES = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
-"""File within gensim: 106 articles of the English Wikipedia, from Anarchism to Anaximander, 450,000 words."""
 
+# Folders with much code and little prose.
 LEFT_OUT = frozenset(["site-packages", "test", "tests", "lib2to3", "idlelib", "encodings"])
-"""Folders with much code and little prose."""
 
 
 def docstrings(

@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from wordvec_ca.errors import DataError, Option, OptionError
 
+# Language -> its letters beyond ASCII, and about twenty of its most frequent words.
+#
+# Several languages share most letters and no two share most frequent words, which mostly are ASCII and so
+# the same in every encoding: words tell the language, letters the encoding.
 LANGUAGES: dict[str, tuple[str, str]] = {
     "bg": ("абвгдежзийклмнопрстуфхцчшщъьюя", "и на да се не за от в с по е са че със до този като има беше"),
     "ca": ("àèéíïòóúüç·", "de la el i les que els en a un una per amb no del és al va ha més com es ser"),
@@ -55,100 +59,50 @@ LANGUAGES: dict[str, tuple[str, str]] = {
     ),
     "uk": ("абвгґдеєжзиіїйклмнопрстуфхцчшщьюя", "і в не на що з у та до як я він це по за а але його є про"),
 }
-"""Language -> its letters beyond ASCII, and about twenty of its most frequent words.
 
-Several languages share most letters and no two share most frequent words, which mostly are ASCII and so the
-same in every encoding: words tell the language, letters the encoding.
-"""
-
+# If a text has more undecodable sequences per token than this, it is assumed to be in another encoding.
 MOST_UNDECODABLE = 0.01
-"""If a text has more undecodable sequences per token than this, it is assumed to be in another encoding."""
 
+# This number of undecodable sequences is always accepted, since a short text may contain some.
 FEW = 16
-"""This number of undecodable sequences is always accepted, since a short text may contain some."""
 
+# Number of multi-byte characters that identify a text as UTF-8: in other encodings such bytes hardly occur.
 FEW_WIDE = 2
-"""Number of multi-byte characters that identify a text as UTF-8: in other encodings such bytes hardly
-occur."""
 
 _NOT_OF_TEXT_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
 
-_GUESSED = [
-    "cp1252",
-    "cp1250",
-    "cp1251",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "cp1257",
-    "cp1258",
-    "cp437",
-    "cp850",
-    "cp852",
-    "cp866",
-    "cp874",
-    "koi8_r",
-    "koi8_u",
-    "iso8859_2",
-    "iso8859_5",
-    "iso8859_6",
-    "iso8859_7",
-    "iso8859_8",
-    "iso8859_9",
-    "mac_roman",
-    "mac_cyrillic",
-    "cp932",
-    "euc_jp",
-    "iso2022_jp",
-    "gb18030",
-    "big5",
-    "cp949",
-    "euc_kr",
-    "johab",
-    "utf_16",
-    "utf_32",
-]
-"""Common encodings of files. If several decode a text to the same characters, the first one is named."""
+# Common encodings of files. If several decode a text to the same characters, the first one is named.
+_GUESSED = (
+    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp437 cp850 cp852 cp866 cp874 "
+    "koi8_r koi8_u iso8859_2 iso8859_5 iso8859_6 iso8859_7 iso8859_8 iso8859_9 mac_roman mac_cyrillic "
+    "cp932 euc_jp iso2022_jp gb18030 big5 cp949 euc_kr johab utf_16 utf_32"
+)
 
-_ONE_BYTE = [
-    *("cp1252", "cp1250", "cp1257", "cp1254", "iso8859_15", "iso8859_2", "iso8859_4", "iso8859_13"),
-    *("iso8859_9", "cp850", "cp852", "cp437", "cp857", "cp775", "mac_roman", "mac_latin2", "mac_turkish"),
-    *("cp1251", "koi8_r", "koi8_u", "iso8859_5", "cp866", "mac_cyrillic", "cp1253", "iso8859_7", "mac_greek"),
-]
-"""Encodings of one byte a character in which the texts of `LANGUAGES` are; the most frequent of a script
-first.
-"""
+# Encodings of one byte a character in which the texts of `LANGUAGES` are; the most frequent of a script
+# first.
+_ONE_BYTE = (
+    "cp1252 cp1250 cp1257 cp1254 iso8859_15 iso8859_2 iso8859_4 iso8859_13 iso8859_9 cp850 cp852 cp437 "
+    "cp857 cp775 mac_roman mac_latin2 mac_turkish cp1251 koi8_r koi8_u iso8859_5 cp866 mac_cyrillic "
+    "cp1253 iso8859_7 mac_greek"
+)
 
+# Characters of every language. Signs such as £ and ¤ are left out: in wrong encodings they are letters.
 _PUNCTUATION = set("«»“”„‘’–—…°§€\xa0")
-"""Characters of every language. Signs such as £ and ¤ are left out: in wrong encodings they are letters."""
 
+# Least share of frequent words, and least likeness. In a dozen sentences the right language has a share of
+# .28 to .43, in one sentence of .1; a text of which half the letters are explained is left to statistics.
 _LEAST_COMMON, _LEAST_LIKENESS = 0.08, 0.6
-"""Least share of frequent words, and least likeness. In a dozen sentences the right language has a share of
-.28 to .43, in one sentence of .1; a text of which half the letters are explained is left to statistics.
-"""
 
+# Likenesses that differ by less are equal; one wrong letter among fifty is as much.
 _SAME = 0.02
-"""Likenesses that differ by less are equal; one wrong letter among fifty is as much."""
 
 _GUESSED_FROM = 1 << 14
+# Name of an error handler for codecs: it turns undecodable sequences into bytes that are not UTF-8.
 KEEP = "wordvec_ca.undecodable"
-"""Name of an error handler for codecs: it turns undecodable sequences into bytes that are not UTF-8."""
 
 
 def check_encoding(encoding: str) -> str:
-    """Return Python's name of an encoding.
-
-    Parameters
-    ----------
-    encoding : str
-        Any spelling: ``latin-1``, ``windows-1252``, ``UTF-16``.
-
-    Raises
-    ------
-    OptionError
-        Python has no such encoding of text, or it cannot be decoded piece by piece.
-    """
+    """Return Python's name of an encoding; OptionError if Python cannot decode text of it piece by piece."""
     try:
         info = codecs.lookup(encoding)
     except (LookupError, ValueError, TypeError) as error:
@@ -173,18 +127,11 @@ def is_utf8(encoding: str) -> bool:
 
 
 def decoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
-    """Yield text of another encoding as UTF-8, piece by piece.
-
-    A sequence that cannot be decoded becomes one byte that is not UTF-8. So the code that counts and locates
-    invalid sequences of UTF-8 text works for other encodings too.
-    """
-    decoder = codecs.getincrementaldecoder(encoding)(errors=KEEP)
+    """Yield text of another encoding as UTF-8, piece by piece."""
+    # A sequence that cannot be decoded becomes one byte that is not UTF-8. So the code that counts and
+    # locates invalid sequences of UTF-8 text works for other encodings too.
     try:
-        for piece in pieces:
-            if text := decoder.decode(piece):
-                yield in_utf8(text)
-        if text := decoder.decode(b"", True):
-            yield in_utf8(text)
+        yield from map(in_utf8, codecs.iterdecode(pieces, encoding, KEEP))
     except UnicodeError as error:  # the decoders of UTF-16 and UTF-32 need a byte order mark
         raise DataError(
             f"{name} is not {encoding}: {error}; give its encoding (without a byte order mark: utf-16-le or "
@@ -264,18 +211,8 @@ def is_disguised_utf8(head: bytes, encoding: str) -> bool:
 def wrong_encoding(
     what: str, bad: int, words: int, sample: bytes, encoding: str | None
 ) -> WrongEncodingError:
-    """Return the error for a text that is not in the given or assumed encoding.
-
-    Parameters
-    ----------
-    what : str
-        The text, as the subject of a sentence.
-    bad, words : int
-        Numbers of undecodable sequences and of words.
-    sample : bytes
-        A part of the text with undecodable sequences.
-    encoding : str or None
-        The encoding that was given.
+    """Return the error for a text, the subject of a sentence, that is not in the given or assumed encoding,
+    from its numbers of undecodable sequences and of words, and a part of it with such sequences.
     """
     given = encoding or "UTF-8"
     return WrongEncodingError(
@@ -284,6 +221,18 @@ def wrong_encoding(
         *encoding_advice(sample, encoding),
         f". If it is damaged {given}, drop the damaged bytes: iconv -c -f {iconv_name(given)} -t UTF-8 FILE",
     )
+
+
+def unmarked_encoding(head: bytes) -> str | None:
+    """Return the encoding if the beginning of a file is UTF-16 or UTF-32 without a byte order mark."""
+    spaces = {}
+    for name in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"):
+        text = head[: min(len(head), _GUESSED_FROM) // 4 * 4].decode(name, "replace")[:-1]
+        # The last character may be half of one. In a wrong order of bytes, spaces become other characters; in
+        # a wrong width, some are zero bytes.
+        if not set(text) & {"\0", "\ufffd"} and (n_spaces := text.count(" ") + text.count("\n")):
+            spaces[name] = n_spaces
+    return max(spaces, key=spaces.__getitem__, default=None)
 
 
 def likely_encodings(sample: bytes) -> list[str]:
@@ -298,8 +247,8 @@ def likely_encodings(sample: bytes) -> list[str]:
 def _by_language(sample: bytes) -> list[str]:
     """Return the encodings in which a text consists of one language's frequent words and letters."""
     found: dict[str, tuple[float, str]] = {}  # text -> score, the first encoding that decodes to it
-    for name in _ONE_BYTE:
-        text = sample.decode(name, "replace")
+    for name in _ONE_BYTE.split():
+        text = sample.decode(name, "replace")[:-1]
         if text not in found:
             found[text] = max(map(_likeness(text), LANGUAGES.values())), name
     ranked = sorted(found.values(), key=lambda one: -one[0])
@@ -337,18 +286,17 @@ def _by_statistics(sample: bytes) -> list[str]:
     import logging
 
     logging.getLogger("charset_normalizer").setLevel(logging.ERROR)
-    guess = from_bytes(sample, cp_isolation=_GUESSED).best()
+    guess = from_bytes(sample, cp_isolation=_GUESSED.split()).best()
     if guess is None:
         return []
     text = sample.decode(guess.encoding, "replace")
-    return [next(name for name in _GUESSED if sample.decode(name, "replace") == text)]
+    return [next(name for name in _GUESSED.split() if sample.decode(name, "replace") == text)]
 
 
 def encoding_advice(sample: bytes, encoding: str | None) -> tuple[str | Option, ...]:
     """Return advice for a text that is not in the given or assumed encoding, from its beginning."""
-    guesses = likely_encodings(sample)
-    if encoding is not None:
-        guesses = [name for name in guesses if name != check_encoding(encoding)]
+    # a sample that was decoded from a given encoding says nothing about the original bytes
+    guesses = likely_encodings(sample) if encoding is None or is_utf8(encoding) else []
     if len(guesses) == 2:
         one, other = guesses
         lines = zip(*(sample.decode(name, "replace").splitlines() for name in guesses), strict=False)
@@ -362,9 +310,9 @@ def encoding_advice(sample: bytes, encoding: str | None) -> tuple[str | Option, 
         )
     if guesses:
         return (
-            f"if it is text in another encoding, most likely {guesses[0]}, give ",
+            f"if it is text in another encoding, most likely {guesses[0]}, convert it: iconv -f "
+            f"{iconv_name(guesses[0])} -t UTF-8 FILE > NEW, or if all files are {guesses[0]}, give ",
             Option("encoding", guesses[0]),
-            f", or convert it: iconv -f {iconv_name(guesses[0])} -t UTF-8 FILE",
         )
     return (
         "if it is text in another encoding, give its name, ",

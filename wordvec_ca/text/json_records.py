@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from wordvec_ca.errors import DataError, Option
 from wordvec_ca.files import whole_lines
 from wordvec_ca.text.blocks import TokenLines
-from wordvec_ca.text.encodings import from_utf8
+from wordvec_ca.text.encodings import KEEP, from_utf8
 from wordvec_ca.text.records import RecordTexts, fields_of, fields_with_text
 from wordvec_ca.text.word_lists import NotWords, is_list, token_line, written_list
 
+# Number of bytes at the beginning of a file by which its shape is judged.
 LOOKED_AT = 1 << 16
-"""Number of bytes at the beginning of a file by which its shape is judged."""
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\n\r]*")
 
+# Largest number of bytes in a line; longer lines are skipped, so that memory stays bounded.
 LONGEST_RECORD = 1 << 25
-"""Largest number of bytes in a line; longer lines are skipped, so that memory stays bounded."""
 
+# Largest number of commas, brackets and braces in a line, since each may become a Python object.
 MOST_PARTS = 1 << 21
-"""Largest number of commas, brackets and braces in a line, since each may become a Python object."""
 
 
 def too_long(record: bytes | str) -> str:
@@ -42,11 +42,8 @@ def too_long(record: bytes | str) -> str:
     return ""
 
 
-def field_texts(
-    pieces: Iterable[bytes], fields: Sequence[str], name: str, records: Counter[str]
-) -> Iterator[bytes]:
+def field_texts(pieces: Iterable[bytes], texts: RecordTexts) -> Generator[bytes]:
     r"""Yield the text of some fields of every object, each a line; line ends within it end lines."""
-    texts = RecordTexts(fields, name, records)
     for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):
         if not line.strip():
             continue
@@ -81,9 +78,8 @@ def is_sample(head: bytes) -> bool:
     return len(head) >= LOOKED_AT
 
 
-def list_lines(pieces: Iterable[bytes], name: str, records: Counter[str]) -> Iterator[bytes]:
+def list_lines(pieces: Iterable[bytes], texts: RecordTexts) -> Generator[bytes]:
     """Yield the words of lists in JSON or Python notation, one list a line."""
-    texts = RecordTexts((), name, records)
     for number, line in enumerate(whole_lines(pieces, LONGEST_RECORD), 1):
         if not line.strip():
             continue
@@ -108,21 +104,18 @@ def begins_json_array(head: bytes) -> bool:
     return element is ... or (element is not None and text[_skipped(text, end) :][:1] in (",", "]"))
 
 
-def array_texts(
-    pieces: Iterable[bytes], fields: Sequence[str], name: str, records: Counter[str]
-) -> Iterator[bytes]:
+def array_texts(pieces: Iterable[bytes], texts: RecordTexts) -> Generator[bytes]:
     """Yield the texts of the elements of a JSON array: objects with fields, or lists of words."""
-    texts = RecordTexts(fields, name, records)
-    for number, element in enumerate(_elements(pieces, name), 1):
+    for number, element in enumerate(_elements(pieces, texts.name), 1):
         where = f"element {number}"
         if isinstance(element, dict):
-            if not fields:
-                raise refused(f"{name} is a JSON array of objects", element)
+            if not texts.fields:
+                raise refused(f"{texts.name} is a JSON array of objects", element)
             yield from texts.of(element, where)
-        elif fields or not is_list(element):
+        elif texts.fields or not is_list(element):
             if number == 1:
                 raise DataError(
-                    f"{name} is a JSON array whose first element is {json.dumps(element)[:60]}, a "
+                    f"{texts.name} is a JSON array whose first element is {json.dumps(element)[:60]}, a "
                     f"{type(element).__name__}: an array of objects or of lists of words can be read, "
                     "or a list of words in each line, with nothing else than words in it"
                 )
@@ -140,7 +133,7 @@ def array_texts(
 
 def _elements(pieces: Iterable[bytes], name: str) -> Iterator[Any]:
     """Yield the elements of JSON arrays, one after another; only one is in memory at a time."""
-    source = map(from_utf8, _at_characters(pieces))
+    source = codecs.iterdecode(pieces, "utf-8", KEEP)
     text, at, inside, done = "", 0, False, False
     while True:
         at = _skipped(text, at)
@@ -173,24 +166,6 @@ def _elements(pieces: Iterable[bytes], name: str) -> Iterator[Any]:
         at = end
         if at > 1 << 20:
             text, at = text[at:], 0
-
-
-def _at_characters(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the same bytes, but cut only between characters.
-
-    Only the last four bytes of a piece are checked, so the work does not grow with the length of a piece.
-    """
-    rest = b""
-    for piece in pieces:
-        whole = rest + piece
-        # a character that continues in the next piece begins in the last three bytes
-        last = next((at for at in range(1, min(4, len(whole)) + 1) if whole[-at] & 0xC0 != 0x80), 0)
-        cut = len(whole) - (last if last and whole[-last] >= 0xC0 else 0)
-        rest = whole[cut:]
-        if cut:
-            yield whole[:cut]
-    if rest:
-        yield rest
 
 
 def _skipped(text: str, at: int) -> int:

@@ -11,20 +11,25 @@ from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.text.answering_processes import AnsweringProcesses, EndedError, NoAnswerError
-from wordvec_ca.text.markup_library import markup_version
-from wordvec_ca.text.parallel import in_order, prompt_exit
+from wordvec_ca.text.answering_processes import (
+    AnsweringProcesses,
+    EndedError,
+    NoAnswerError,
+    in_order,
+    prompt_exit,
+)
+from wordvec_ca.text.embedded import markup_version
+from wordvec_ca.text.records import RecordTexts
 
+# Largest number of bytes in a page, MediaWiki's own default limit; larger pages are left out.
 LARGEST_PAGE = 1 << 21
-"""Largest number of bytes in a page, MediaWiki's own default limit; larger pages are left out."""
 
+# Processor time in seconds that removing the markup of one page may take; most pages need a few
+# milliseconds.
 PAGE_SECONDS = 5.0
-"""Processor time in seconds that removing the markup of one page may take; most pages need a few
-milliseconds.
-"""
 
+# Namespaces of files, categories and media: links to them have no visible text.
 HIDDEN_KEYS = {"6", "14", "-2"}
-"""Namespaces of files, categories and media: links to them have no visible text."""
 
 _BEGINNING = re.compile(rb"\s*(<\?xml[^>]{0,200}\?>\s*)?<mediawiki[\s>]")
 _REDIRECT = re.compile(r"\s*#\s?\w+:?\s*\[\[")
@@ -43,10 +48,9 @@ class Page(NamedTuple):
     wikitext: str
 
 
-def article_texts(
-    pieces: Iterable[bytes], name: str, processes: int, records: Counter[str]
-) -> Generator[bytes]:
+def article_texts(pieces: Iterable[bytes], texts: RecordTexts) -> Generator[bytes]:
     r"""Yield the text of each article of a dump, one paragraph a line, in order."""
+    name, processes, records = texts.name, texts.helpers, texts.records
     if markup_version() is None:
         raise DataError(
             f"{name} is a dump of a wiki, and mwparserfromhell, which removes its markup, is not installed: "
@@ -86,13 +90,9 @@ def article_texts(
 
 
 class Pages:
-    """Finds the articles in the XML of a dump.
+    """Finds the articles in the XML of a dump."""
 
-    Attributes
-    ----------
-    hidden : set of str
-        Namespaces, in lower case, whose links have no visible text, as far as the dump lists them.
-    """
+    # hidden: Namespaces, in lower case, whose links have no visible text, as far as the dump lists them.
 
     def __init__(self, name: str, records: Counter[str]) -> None:
         self.name = name

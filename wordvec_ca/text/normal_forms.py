@@ -18,14 +18,7 @@ LIGATURES = "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06"
 
 
 def in_normal_form(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield text in a normal form, ``nfc`` or ``nfkc``, or as it is.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        UTF-8, cut anywhere; `TokenLines` keep their type.
-    name : {"none", "nfc", "nfkc"}
-    """
+    """Yield text in a normal form, ``nfc`` or ``nfkc``, or as it is; `TokenLines` keep their type."""
     if name == "none":
         yield from pieces
         return

@@ -11,75 +11,60 @@ import sys
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from itertools import chain
 from typing import IO
 
 from wordvec_ca.errors import DataError, Option, OptionWarning
-from wordvec_ca.files import Content, PieceStream, is_url, kind_of, open_by_content
+from wordvec_ca.files import Content, PieceStream, is_read_once, is_url, kind_of, open_by_content
 from wordvec_ca.kernels import count_strange
 from wordvec_ca.showable import showable_name
-from wordvec_ca.text.blocks import ReadText
+from wordvec_ca.text.blocks import JOIN, ReadText, width_of_wrapped
 from wordvec_ca.text.delimited import cell_texts, columns, delimiter_of, table_suffix, tell_of_table
 from wordvec_ca.text.encodings import (
     WrongEncodingError,
     decoded,
     encoding_advice,
+    iconv_name,
     is_disguised_utf8,
     is_utf8,
     likely_encodings,
     too_many_undecodable,
     undecodable,
+    unmarked_encoding,
     wrong_encoding,
 )
-from wordvec_ca.text.json_records import array_texts, field_texts
-from wordvec_ca.text.mediawiki import article_texts, is_dump
+from wordvec_ca.text.json_records import field_texts
 from wordvec_ca.text.normal_forms import in_normal_form
-from wordvec_ca.text.records import field_names
+from wordvec_ca.text.records import RecordTexts, field_names
 from wordvec_ca.text.remote import RemoteFile, url_size
-from wordvec_ca.text.shapes import Shape, shape_of, tell
+from wordvec_ca.text.shapes import Shape, any_fields, shape_of, tell
+from wordvec_ca.text.sources import find_files
 from wordvec_ca.text.tables import column_texts
-from wordvec_ca.text.wrapped_lines import width_of_wrapped
 
 _SAMPLE = 1 << 16
 _LONG_SAMPLE = 1 << 20  # more bytes, read if the beginning is damaged, to decide whether the whole file is
+# Largest number of files that are checked in order to name all files in another encoding.
 _MOST_LOOKED_AT = 1000
-"""Largest number of files that are checked in order to name all files in another encoding."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
 class TextFiles:
-    """Files read one after another as UTF-8 text.
+    """Files read one after another as UTF-8 text: paths (``-`` is standard input), URLs, streams, `ReadText`.
 
-    Parameters
-    ----------
-    files : sequence of str, binary stream or ReadText
-        Paths (``-`` is standard input), URLs, open binary streams, or `ReadText`.
-    field : str or sequence of str, optional
-        The files are JSON lines or tables (CSV, TSV, Parquet, Arrow); these fields of each record are
-        the text.
-    helpers : int, default 1
-        Number of threads that decompress bzip2, and of processes that remove markup.
-    encoding : str, optional
-        Encoding of plain text, JSON lines, CSV and TSV; by default UTF-8.
-    records : Counter, optional
-        Counts what occurs in files that are not plain text.
-    normalize : {"none", "nfc", "nfkc"}
-        Normal form into which the text is converted.
-
-    Attributes
-    ----------
-    bytes_read : int
-        Bytes read so far, before decompression.
-    bytes_total : int or None
-        Bytes of all files, if all are regular files or remote ones of known size.
-    starts : list of int
-        Offset in the text of each file begun so far.
-    records : Counter
-        Counts of records in files that are not plain text.
+    ``field`` names the fields of records that are the text, ``encoding`` that of plain text, JSON lines, CSV
+    and TSV, ``normalize`` a normal form of Unicode; ``helpers`` is the number of threads that decompress
+    bzip2, and of processes that remove markup.
     """
+
+    # bytes_read: Bytes read so far, before decompression.
+    # bytes_total: Bytes of all files, if all are regular files or remote ones of known size.
+    # starts: Offset in the text of each file begun so far.
+    # records: Counts of records in files that are not plain text.
+    # wrapped: Receives the names of files whose lines are broken at a fixed width, and the width, for
+    # `warn_of_wrapped_lines`. If not given, there is a warning at the first such file.
 
     def __init__(
         self,
@@ -89,6 +74,7 @@ class TextFiles:
         encoding: str | None = None,
         records: Counter[str] | None = None,
         normalize: str = "none",
+        wrapped: dict[str, int] | None = None,
     ) -> None:
         self.files = files
         self.helpers = helpers
@@ -98,18 +84,12 @@ class TextFiles:
         self.records: Counter[str] = Counter() if records is None else records
         self.bytes_read = 0
         self.starts: list[int] = []
-        self._told_of_lines = False
+        self._wrapped = wrapped
         sizes = [_size(file) for file in files]
         self.bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
 
     def pieces(self) -> Generator[bytes, None, None]:
-        """Yield the text of all files, each without a byte order mark and with a line end at its end.
-
-        Raises
-        ------
-        DataError
-            A file cannot be read, does not look like text, or its compressed data is damaged or ends early.
-        """
+        """Yield the text of all files, each without a byte order mark and with a line end at its end."""
         offset = 0
         for file in self.files:
             self.starts.append(offset)
@@ -177,21 +157,27 @@ class TextFiles:
                 pieces = decoded(pieces, self.encoding, name)
             head, pieces = self._beginning(pieces, name)
             everything = chain([head] if head else [], pieces)
-            shape = shape_of(head)
+            shape, texts = shape_of(head), RecordTexts(self.fields or (), name, self.records, self.helpers)
             if self.fields is not None:
-                yield from self._records(everything, head, shape, file)
-            elif is_dump(head):  # not one of the shapes, since its reader needs processes
-                yield from stack.enter_context(
-                    closing(article_texts(everything, name, self.helpers, self.records))
-                )
+                yield from _records(everything, head, shape, texts, _path(file))
             elif shape is not None and shape.read is not None and shape.advice is None:
-                yield from shape.read(everything, (), name, self.records)
+                # closed at once, since a reader may have processes
+                yield from stack.enter_context(closing(shape.read(everything, texts)))
             else:
                 if shape is not None:
                     tell(shape, head, name)
                 elif not tell_of_table(head, _path(file), name):
-                    self._told_of_lines = self._told_of_lines or _warn_of_wrapped_lines(head, name)
+                    self._look_at_lines(head, name)
                 yield from everything
+
+    def _look_at_lines(self, head: bytes, name: str) -> None:
+        """Find out whether the lines of a file are broken; warn if nobody collects such files."""
+        width = width_of_wrapped(head[: 1 << 16].decode("utf-8", "replace"))
+        if width is not None:
+            if self._wrapped is None:
+                self._wrapped = {}
+                warn_of_wrapped_lines({name: width})
+            self._wrapped[name] = width
 
     def _counted(self, content: Content) -> Iterator[bytes]:
         """Yield a file's content, and count the bytes that it takes."""
@@ -229,35 +215,6 @@ class TextFiles:
             stream = io.BufferedReader(PieceStream(content.pieces()))
         yield from column_texts(stream, content.start, self.fields, _name(file), self.records, done)
 
-    def _records(
-        self, pieces: Iterator[bytes], head: bytes, shape: Shape | None, file: str | IO[bytes]
-    ) -> Iterator[bytes]:
-        """Yield the text of some fields of records."""
-        assert self.fields is not None
-        name = _name(file)
-        if shape is not None and shape.read is not None and shape.fields(self.fields):
-            return shape.read(pieces, self.fields, name, self.records)
-        suffix = table_suffix(_path(file))
-        if suffix is None and shape is not None and shape.read is array_texts:
-            return array_texts(pieces, self.fields, name, self.records)
-        if suffix is not None or not head.lstrip().startswith(b"{"):
-            mark = delimiter_of(head, self.fields, suffix)
-            if mark is not None:
-                return cell_texts(pieces, self.fields, mark, name, self.records)
-            if suffix is not None:
-                raise DataError(
-                    f"{name} has no column {' or '.join(map(repr, self.fields))}; its header has "
-                    f"{', '.join(map(repr, columns(head, suffix)[:20]))}; give the name of one (",
-                    Option("field"),
-                    "), or none for plain text",
-                )
-        if shape is not None and shape.read is not None and shape.advice is not None:
-            what, *advice = shape.advice(head)
-            raise DataError(
-                f"{name} has no field {' or '.join(map(repr, self.fields))}: without one it {what}", *advice
-            )
-        return field_texts(pieces, self.fields, name, self.records)
-
     def _open(self, file: str | IO[bytes], stack: ExitStack) -> IO[bytes]:
         if not isinstance(file, str):
             return file
@@ -269,6 +226,60 @@ class TextFiles:
             return stack.enter_context(open(file, "rb", buffering=0))
         except OSError as error:
             raise DataError(f"cannot read {file!r}: {error.strerror or error}") from error
+
+
+def _records(
+    pieces: Iterator[bytes], head: bytes, shape: Shape | None, texts: RecordTexts, path: str
+) -> Iterator[bytes]:
+    """Yield the text of some fields of records."""
+    suffix, named = table_suffix(path), " or ".join(map(repr, texts.fields))
+    # the first cell of a table may be JSON, too: then its suffix decides
+    is_cell = suffix is not None and shape is not None and shape.fields is any_fields
+    if shape is not None and shape.read is not None and shape.fields(texts.fields) and not is_cell:
+        return shape.read(pieces, texts)
+    if suffix is not None or not head.lstrip().startswith(b"{"):
+        if (mark := delimiter_of(head, texts.fields, suffix)) is not None:
+            return cell_texts(pieces, texts, mark)
+        if suffix is not None:
+            raise DataError(
+                f"{texts.name} has no column {named}; its header has "
+                f"{', '.join(map(repr, columns(head, suffix)[:20]))}; give the name of one (",
+                Option("field"),
+                "), or none for plain text",
+            )
+    if shape is not None and shape.read is not None and shape.advice is not None:
+        what, *advice = shape.advice(head)
+        raise DataError(f"{texts.name} has no field {named}: without one it {what}", *advice)
+    return field_texts(pieces, texts)
+
+
+def holds_records(name: str, fields: Sequence[str]) -> bool:
+    """Return whether a file (of a folder or pattern, the first) holds records, as its content or name says.
+
+    JSON, Parquet and files named .csv or .tsv do, also without such fields: then their reader names those
+    that there are. Other files are tables if their header has one of the fields.
+    """
+    if is_read_once(name):  # to look at its beginning would take that from the reader
+        return False
+    found = [name]
+    with warnings.catch_warnings(), suppress(DataError):  # the reader of the text will tell the same
+        warnings.simplefilter("ignore")
+        found = find_files([name])
+    path = found[0]
+    if table_suffix(path) is not None or path.endswith((".jsonl", ".parquet")):  # also remote, also missing
+        return True
+    try:
+        with open_by_content(path) as stream:
+            head = stream.read(_SAMPLE)
+    except (DataError, OSError):
+        return False
+    kind, shape = kind_of(head), shape_of(head)
+    if kind is not None and kind.columns:
+        return True
+    if shape is not None:
+        return shape.fields(fields)
+    # numbers of columns would fit any text
+    return not all(field.isdecimal() for field in fields) and delimiter_of(head, fields, None) is not None
 
 
 def _name(file: str | IO[bytes] | ReadText) -> str:
@@ -289,16 +300,15 @@ def _size(file: str | IO[bytes] | ReadText) -> int | None:
     return url_size(file) if is_url(file) else None
 
 
-def _warn_of_wrapped_lines(head: bytes, name: str) -> bool:
-    """Warn if the lines were broken at a fixed width; return whether they were."""
-    width = width_of_wrapped(head[: 1 << 16].decode("utf-8", "replace"))
-    if width is not None:
-        warnings.warn(
-            f"the lines of {name} are broken at {width} characters, and no window crosses a line: better "
-            """join the lines of each paragraph, as awk -v RS= '{gsub("\\n", " "); print}' OLD > NEW does""",
-            stacklevel=3,
-        )
-    return width is not None
+def warn_of_wrapped_lines(found: Mapping[str, int]) -> None:
+    """Warn, once for all, of files whose lines are broken, given the names and widths."""
+    name, width = next(iter(found.items()))
+    files = f"{len(found):,} files, such as {name}," if len(found) > 1 else name
+    warnings.warn(
+        f"the lines of {files} are broken at {width} characters, and no window crosses a line: better "
+        f"join the lines of each paragraph: {JOIN}",
+        stacklevel=3,
+    )
 
 
 def _looked_at(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
@@ -307,7 +317,8 @@ def _looked_at(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[by
     head = first if len(first) > 16 else first + next(pieces, b"")
     if is_disguised_utf8(head[:_SAMPLE], encoding):
         what = f"{name} is UTF-8, as it seems, and is read as {encoding}; leave out "
-        warnings.warn(OptionWarning(what, Option("encoding")), stacklevel=3)
+        rest = f", and convert files that are {encoding}: iconv -f {iconv_name(encoding)} -t UTF-8 FILE > NEW"
+        warnings.warn(OptionWarning(what, Option("encoding"), rest), stacklevel=3)
     yield head
     yield from pieces
 
@@ -324,12 +335,16 @@ def _look(head: bytes, name: str, encoding: str | None) -> None:
             )
         raise DataError(f"{name} is {kind.name}, not UTF-8 text; {kind.as_text}")
     nul = head.find(b"\0")
+    if nul >= 0 and (found := unmarked_encoding(head)):
+        raise DataError(
+            f"{name} is {found.upper()} text without a byte order mark, not UTF-8 text; give ",
+            Option("encoding", found),
+            f", or convert it: iconv -f {found.upper()} -t UTF-8 FILE",
+        )
     if nul >= 0:
         raise DataError(
             f"{name} looks binary: there is a NUL byte at offset {nul:,} of its content; give UTF-8 text "
-            "(plain or .gz, .bz2, .xz, .zst); of UTF-16 or UTF-32 give the ",
-            Option("encoding"),
-            ", or use iconv",
+            "(plain or .gz, .bz2, .xz, .zst)"
         )
     strange = count_strange(head)
     if strange >= 16 and strange * 10 > len(head):

@@ -16,32 +16,17 @@ from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_l
 
 
 class Records(Counter[str]):
-    """Counts of kinds of records, and the other values that are kept of each record besides its text.
+    """Counts of kinds of records, and the other values that are kept of each record besides its text."""
 
-    Parameters
-    ----------
-    documents : bool
-        Whether each record is a document: then its text is one line.
-    tag_field : str, optional
-        The field that contains the tag of the document, or a list of tags.
-    origins : bool
-        Whether to store the record that each text is from.
-    group_field : str, optional
-        The field whose value is stored with the record's number; a record without this field is malformed.
-
-    Attributes
-    ----------
-    order_field : str or None
-        The field with the time of an event.
-    take_event : callable or None
-        For a log: stores the event of a record instead of its text, given the record and the field of the
-        item; returns whether the record has one.
-    tags : list of lists of str and int
-        The tags of each record with a text.
-    origins : deque of (int, object), or None
-        For each text that a reader has yielded: the number of its record, counted from 1 in each file, and
-        the record's value of ``group_field``. The consumer of the texts removes them.
-    """
+    # documents: Whether each record is a document: then its text is one line.
+    # tag_field: The field that contains the tag of the document, or a list of tags.
+    # group_field: The field whose value is stored with the record's number; without it a record is malformed.
+    # order_field: The field with the time of an event.
+    # take_event: For a log: stores the event of a record instead of its text, given the record and the
+    # field of the item; returns whether the record has one.
+    # tags: The tags of each record with a text.
+    # origins: For each text that a reader has yielded: the number of its record, counted from 1 in each
+    # file, and the record's value of ``group_field``. The consumer of the texts removes them.
 
     def __init__(
         self,
@@ -97,13 +82,7 @@ def option_of(field: str, fields: Sequence[str], records: Counter[str]) -> Optio
 
 
 def field_names(field: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the names of one or several fields; None for none.
-
-    Raises
-    ------
-    OptionError
-        A name is empty, not a str, or given twice.
-    """
+    """Return the names of one or several fields; None for none, an OptionError for one that is no name."""
     if field is None:
         return None
     names = (field,) if isinstance(field, str) else tuple(field)
@@ -128,18 +107,12 @@ class RecordTexts:
     r"""The texts of records: each field is a line, and line ends within it end lines.
 
     The words in a field with a list are used unchanged (`TokenLines`). The same holds for lists written out
-    as text, if the first text of the field is such a list.
-
-    Attributes
-    ----------
-    read : int
-        Number of records so far.
+    as text, if the first text of the field is such a list. ``read`` is the number of records so far,
+    ``helpers`` the number of processes that a reader may use.
     """
 
-    def __init__(self, fields: Sequence[str], name: str, records: Counter[str]) -> None:
-        self.fields = fields
-        self.name = name
-        self.records = records
+    def __init__(self, fields: Sequence[str], name: str, records: Counter[str], helpers: int = 1) -> None:
+        self.fields, self.name, self.records, self.helpers = fields, name, records, helpers
         self._found: Counter[str] = Counter()
         self.read = self._n_texts = 0
         self._n_malformed = 0
@@ -313,21 +286,8 @@ def fields_with_text(record: Mapping[str, Any], within: str = "") -> dict[str, i
 
 
 def object_texts(objects: Iterable[Any], fields: Sequence[str], records: Counter[str]) -> Iterator[bytes]:
-    """Yield the texts of Python objects with named fields, such as the rows of a ``datasets.Dataset``.
-
-    Parameters
-    ----------
-    objects : iterable of mappings
-        The objects; values of other types are skipped and counted.
-    fields : sequence of str
-        Names of the fields.
-    records : Counter
-        As in `RecordTexts`.
-
-    Raises
-    ------
-    DataError
-        No object has a text.
+    """Yield the texts of Python objects with named fields, such as the rows of a ``datasets.Dataset``;
+    values of other types are skipped and counted.
     """
     texts = RecordTexts(fields, "the corpus", records)
     for number, record in enumerate(objects, 1):

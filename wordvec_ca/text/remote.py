@@ -15,8 +15,8 @@ from wordvec_ca.showable import has_secrets, parameters_and_query, showable, sho
 
 _BLOCK = 4 << 20
 
+# Number of seconds for which a request is repeated if the server does not answer.
 PATIENCE = float(os.environ.get("CAWV_REMOTE_SECONDS", "120"))
-"""Number of seconds for which a request is repeated if the server does not answer."""
 
 
 def set_retry_timeout(seconds: float) -> None:
@@ -27,8 +27,8 @@ def set_retry_timeout(seconds: float) -> None:
     PATIENCE = FIRST_PATIENCE = seconds
 
 
+# Number of seconds for which the first request is repeated: fewer, since the server's name may be wrong.
 FIRST_PATIENCE = 5.0
-"""Number of seconds for which the first request is repeated: fewer, since the server's name may be wrong."""
 
 _MARKS = (
     "etag",
@@ -41,8 +41,8 @@ _MARKS = (
     "updated",
     "modified",
 )
+# Attributes of a remote file that differ when its content differs, whatever the query part of its URL.
 _OF_CONTENT = _MARKS[:5]
-"""Attributes of a remote file that differ when its content differs, whatever the query part of its URL."""
 
 T = TypeVar("T")
 
@@ -106,11 +106,10 @@ def _information(url: str, patience: float | None = None) -> dict[str, Any]:
 class RemoteFile(io.RawIOBase):
     """A remote file as a stream; when the connection breaks, reading continues from the same position."""
 
-    def __init__(self, url: str, patience: float | None = None) -> None:
+    def __init__(self, url: str) -> None:
         super().__init__()
         self.name = url
-        self._patience = patience
-        self._identity = url_identity(url, patience)
+        self._identity = url_identity(url)
         self._place = 0
         self._stream: Any = None
         self._connect()
@@ -121,7 +120,7 @@ class RemoteFile(io.RawIOBase):
         def connect() -> Any:
             return system.open(path, "rb", block_size=_BLOCK, cache_type="readahead")
 
-        self._stream = _patiently(connect, self.name, self._patience)
+        self._stream = _patiently(connect, self.name)
         if self._place:
             if self._stream.seekable():
                 self._stream.seek(self._place)
@@ -132,7 +131,7 @@ class RemoteFile(io.RawIOBase):
 
     def _again(self) -> None:
         """Reconnect, and check that the file is the same."""
-        if (now := url_identity(self.name, self._patience)) != self._identity:
+        if (now := url_identity(self.name)) != self._identity:
             raise DataError(
                 f"{self.name!r} has changed while it was read (it was {self._identity}, and is {now}); "
                 "leave it as it is while the run lasts"
@@ -157,7 +156,7 @@ class RemoteFile(io.RawIOBase):
                 self._stream = None
                 raise
 
-        data = _patiently(read, self.name, self._patience)
+        data = _patiently(read, self.name)
         self._place += len(data)
         return data
 

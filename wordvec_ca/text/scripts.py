@@ -11,26 +11,29 @@ from wordvec_ca.errors import DataError, Option, OptionWarning
 from wordvec_ca.text.blocks import TokenLines
 from wordvec_ca.text.segmenters import segmenter_version
 
+# Number of bytes at the beginning of a corpus that decide its script.
 FIRST_PAGES = 1 << 18
-"""Number of bytes at the beginning of a corpus that decide its script."""
 
+# Number of bytes of each later sample.
 LATER_PAGES = 1 << 16
-"""Number of bytes of each later sample."""
 
 BETWEEN_SAMPLES = 1 << 22
 
+# If at least this share of a corpus's letters is in a script without spaces, the corpus is in that script.
 MOST = 0.5
-"""If at least this share of a corpus's letters is in a script without spaces, the corpus is in that script.
-"""
 
+# Smallest share of letters in a script without spaces that causes a warning.
 SOME = 0.1
-"""Smallest share of letters in a script without spaces that causes a warning."""
 
+# Length of the shortest text that causes a warning.
 _LEAST = 200
-"""Length of the shortest text that causes a warning."""
 
 _KANA = "\u3041-\u309f\u30a0-\u30ff"
 _IDEOGRAPHS = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Characters of each script, marks included, and the mean length from which runs are too long to be words.
+#
+# The length of runs is averaged over characters. Measured on the sentences of tests/text/scripts, as they
+# are and segmented by ICU: see tests/text/test_scripts.py.
 _SCRIPTS = {
     "Chinese or Japanese": (_KANA + _IDEOGRAPHS, 5.0),
     "Thai": ("\u0e01-\u0e3a\u0e40-\u0e4e", 10.0),
@@ -38,11 +41,6 @@ _SCRIPTS = {
     "Burmese": ("\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f", 10.0),
     "Khmer": ("\u1780-\u17d3\u17dd", 10.0),
 }
-"""Characters of each script, marks included, and the mean length from which runs are too long to be words.
-
-The length of runs is averaged over characters. Measured on the sentences of
-tests/text/scripts, as they are and segmented by ICU: see tests/text/test_scripts.py.
-"""
 
 _RUNS = {name: re.compile(f"[{characters}]+") for name, (characters, _) in _SCRIPTS.items()}
 _ANY = re.compile(b"[\xe3-\xe9]|\xe0[\xb8-\xbb]|\xe1[\x80-\x82\x9e\x9f]|\xea[\xa7\xa9]|\xf0[\xa0-\xbf]")
@@ -95,18 +93,6 @@ def watched(pieces: Iterable[bytes], tokenizer: str) -> Iterator[bytes]:
     which occur once, and training would be useless. Instead there is a warning if the tokenizer is
     "whitespace", which means that words are separated already, if such text is a smaller share of the corpus,
     or if it occurs only later.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The text, cut anywhere.
-    tokenizer : str
-        A tokenizer that does not segment.
-
-    Raises
-    ------
-    DataError
-        The beginning is mostly in a script without spaces, and the tokenizer is "words".
     """
     sample: list[bytes] = []
     length = read = 0

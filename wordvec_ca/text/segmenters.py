@@ -1,4 +1,6 @@
-"""Finds words in text without spaces, with ICU, jieba or a function of the user."""
+"""Finds words in text without spaces, with ICU, jieba or a function of the user, in several processes:
+threads would wait for each other.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,15 @@ from itertools import pairwise
 from typing import Any
 
 from wordvec_ca.errors import DataError, Option
+from wordvec_ca.text.answering_processes import AnsweringProcesses, EndedError
 
 Segmenter = Callable[[str], Iterable[str]]
 
+# Names of the segmenters from libraries; a user's function is named ``module:function``.
 SEGMENTERS = ("icu", "jieba")
-"""Names of the segmenters from libraries; a user's function is named ``module:function``."""
 
+# Environment variable that names the ``module:function`` that a model may run.
 TRUSTED = "CAWV_TOKENIZER"
-"""Environment variable that names the ``module:function`` that a model may run."""
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _INVISIBLE = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u00ad\u200b\u200c\u200d\u2060\ufeff"
@@ -44,21 +47,7 @@ def trusted_tokenizer(model: str, given: str | None, where: str) -> str:
     """Return the tokenizer to use with a model: the one that the user gave or, without it, the model's.
 
     A model may come from anyone, and it can name any function. So a function that a model names runs only if
-    the user names it too.
-
-    Parameters
-    ----------
-    model : str
-        Tokenizer that the model names.
-    given : str or None
-        The name that the user gave.
-    where : str
-        The model, for messages.
-
-    Raises
-    ------
-    DataError
-        The model names a function that the user did not name.
+    the user names it too; ``where`` is the model, for the message.
     """
     if given is not None:
         return given
@@ -192,3 +181,44 @@ def _segment_line(line: str, function: Segmenter, name: str) -> str:
             f"the tokenizer {name!r} fails on the line {line[:60]!r}: {type(error).__name__}: {error} "
             f"({os.path.basename(where.filename)}, line {where.lineno}); give it a str -> list of str"
         ) from error
+
+
+class SegmentingProcesses:
+    """Processes that segment text; a context manager that ends them. If it is one, it is this process
+    itself.
+    """
+
+    def __init__(self, name: str, processes: int) -> None:
+        load_segmenter(name)
+        self._name = name
+        self._alone = processes == 1
+        self._processes = AnsweringProcesses("wordvec_ca.text.segmenting", processes, (name, sys.path))
+
+    def __enter__(self) -> SegmentingProcesses:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._processes.__exit__()
+
+    def segment(self, text: bytes) -> tuple[bytes, int, int]:
+        """Segment a block of text that ends at the end of a line; several threads may call this.
+
+        Return the text with a space between words, the number of invalid sequences of UTF-8, each read as
+        U+FFFD, and the offset of the first in the original text, or -1.
+        """
+        repaired, first = 0, -1
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            first = error.start
+            spelled = text.decode("utf-8", "replace")
+            repaired = spelled.count("\ufffd") - text.count("\ufffd".encode())
+            text = spelled.encode("utf-8")
+        if self._alone:
+            return segment(text.decode("utf-8"), self._name).encode("utf-8"), repaired, first
+        try:
+            return self._processes.ask(text), repaired, first
+        except EndedError as error:
+            raise DataError(
+                f"{error}; it segmented text with the tokenizer {self._name!r}; its own output is above"
+            ) from error

@@ -21,14 +21,14 @@ from wordvec_ca.specs.quantities import SECONDS, quantity
 from wordvec_ca.text.records import Records, value_of
 from wordvec_ca.text.word_lists import NotWords
 
+# The value of ``order_by`` for events that are in the order of their file already.
 AS_READ = "as-read"
-"""The value of ``order_by`` for events that are in the order of their file already."""
 
+# Number of files among which sessions are distributed; one at a time is sorted in memory.
 PARTITIONS = 64
-"""Number of files among which sessions are distributed; one at a time is sorted in memory."""
 
+# Number of events that are held before they go to disk.
 AT_ONCE = 1 << 17
-"""Number of events that are held before they go to disk."""
 
 EVENT = np.dtype([("session", "u8"), ("moment", "i8"), ("item", "i4")])
 

@@ -1,7 +1,8 @@
 """What a text is, by its first lines: plain text, or records and annotations that must not become words.
 
 One table says how each shape is recognised, which reader takes it, and what a user is told who gives it as
-plain text. The kinds of files that their first bytes show are in ``wordvec_ca/files/kinds.py``.
+plain text: a new format of text is a module with its reader and an entry here. The kinds of files that their
+first bytes show are in ``wordvec_ca/files/kinds.py``.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,59 +30,53 @@ from wordvec_ca.text.json_records import (
     array_texts,
     begins_json_array,
     decoded_value,
+    field_texts,
     first_record,
     is_sample,
     list_lines,
     refused,
 )
-from wordvec_ca.text.records import fields_of, fields_with_text, value_of
+from wordvec_ca.text.mediawiki import article_texts, is_dump
+from wordvec_ca.text.records import RecordTexts, fields_of, fields_with_text, value_of
 from wordvec_ca.text.word_lists import looks_written, written_list
 
 Message = tuple[str | Option, ...]
-Reader = Callable[[Iterable[bytes], Sequence[str], str, Counter[str]], Iterator[bytes]]
+Reader = Callable[[Iterable[bytes], RecordTexts], Generator[bytes]]
 
 _FIRST_TAG = re.compile(r"<(?:[?!]|[A-Za-z][\w:.-]*(?=[\s/>]))[^<>]*>")
 _END_TAG = re.compile(r"</[A-Za-z][\w:.-]*\s*>")
 _TAG = re.compile(
     r"[^a-z\d\s][^\s]{0,15}"
 )  # of a word: NN, B-NP, VER:pres, $. and $, but no word in lower case
+_MAYBE_TAGGED = re.compile(r"\S+[_/|]([a-z][a-z0-9$:*+-]{0,9}|[.,:;!?()'`\"-]+)")
 _TAGGED = re.compile(r"\S+[_/|](?:[A-Z$.,:()'`-]{1,6}[\w:-]{0,10})")
 _TREE = re.compile(r"\(\s*(?:\(\s*)?[A-Z][A-Z$-]*[\w=-]*\s+\(")
 _FEWEST_LINES = 5  # of columns: fewer lines may have as many words, and some in capitals, by chance
+_FEWEST_NUMBERS = 4  # of a vector: a table of measurements may have fewer
 _MOST_TAGS = 200
+_DECIMAL = re.compile(r"-?\d*\.\d+(e[+-]?\d+)?|-?\d+", re.IGNORECASE)
 _JOINED = "write the words of a sentence in a line, with a space between two"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape of text.
+    """A shape of text."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in messages, with an article where it needs one.
-    test : callable
-        Returns whether a text that begins with these bytes has this shape.
-    sample : bytes
-        The beginning of such a text.
-    advice : callable
-        Returns what is said of the beginning of such a text if no field is named; of a shape that is read
-        without a field, nothing.
-    read : callable, optional
-        Yields the texts of some fields.
-    refused : bool
-        Whether such a text is refused if no field is named; otherwise there is a warning.
-    fields : callable
-        Returns whether these fields are some that ``read`` can take: most shapes of records have any fields.
-    """
-
+    # Its name in messages, with an article where it needs one.
     name: str
+    # Returns whether a text that begins with these bytes has this shape.
     test: Callable[[bytes], object]
+    # The beginning of such a text.
     sample: bytes
+    # Returns what is said of the beginning of such a text if no field is named; of a shape that is read
+    # without a field, nothing.
     advice: Callable[[bytes], Message] | None = None
+    # Yields the texts of such a file, or those of some fields.
     read: Reader | None = None
-    refused: bool = False
+    # Returns whether ``read`` takes these fields.
     fields: Callable[[Sequence[str]], bool] = lambda fields: False
+    # Whether such a text is refused if no field is named; otherwise there is a warning.
+    refused: bool = False
 
 
 @lru_cache(maxsize=1)  # several tests look at the same lines
@@ -172,9 +166,26 @@ def _is_tagged_columns(head: bytes) -> bool:
 
 
 def _has_tagged_words(head: bytes) -> bool:
-    """Return whether nearly all words carry a tag, as in the_DT or the/DT."""
+    """Return whether nearly all words carry a tag, as in the_DT or the/dt."""
     words = [word for line in first_lines(head)[:20] for word in line.split()][:1_000]
-    return len(words) > 1 and sum(map(bool, map(_TAGGED.fullmatch, words))) >= 0.9 * len(words)
+    if len(words) > 1 and sum(map(bool, map(_TAGGED.fullmatch, words))) >= 0.9 * len(words):
+        return True
+    # Tags in lower case look like words, but there are few of them.
+    tags = [found[1] for found in map(_MAYBE_TAGGED.fullmatch, words) if found]
+    return len(tags) >= max(20, 0.9 * len(words)) and len(set(tags)) <= min(_MOST_TAGS, len(tags) / 10)
+
+
+def _is_vectors(head: bytes) -> bool:
+    """Return whether each line is a word and equally many numbers; a header and a licence may be above."""
+    rows = [line.split() for line in first_lines(head) if not line.startswith("# ")]
+    if rows and all(map(str.isdigit, rows[0])):  # word2vec's header, or DL4J's
+        rows = rows[1:]
+    return (
+        len(rows) >= _FEWEST_LINES
+        and len(rows[0]) > _FEWEST_NUMBERS
+        and all(len(row) == len(rows[0]) and all(map(_DECIMAL.fullmatch, row[1:])) for row in rows)
+        and sum("." in cell for row in rows for cell in row[1:]) > len(rows) * len(rows[0]) / 2
+    )
 
 
 def _has_trees(head: bytes) -> bool:
@@ -224,6 +235,11 @@ def _has_text(head: bytes) -> bool:
     return any(isinstance(value_of(record, field), str) for field in fields_with_text(record))
 
 
+def any_fields(fields: Sequence[str]) -> bool:
+    """Return True: the fields of JSON have any names."""
+    return True
+
+
 def _is_text_field(fields: Sequence[str]) -> bool:
     return tuple(fields) == (TEXT,)
 
@@ -240,9 +256,11 @@ def _columns(column: str) -> Message:
     )
 
 
+# The shapes of text other than plain; the first that fits counts.
 SHAPES = (
-    Shape("lists of words", _holds_lists, b'["the", "cat"]\n', read=lambda p, _, *r: list_lines(p, *r)),
-    Shape("a JSON array", begins_json_array, b'[{"text": "the cat"},\n', read=array_texts),
+    Shape("a dump of a wiki", is_dump, b"<mediawiki ", read=article_texts),
+    Shape("lists of words", _holds_lists, b'["the", "cat"]\n', read=list_lines),
+    Shape("a JSON array", begins_json_array, b'[{"text": "the cat"},\n', None, array_texts, any_fields),
     Shape(
         "JSON lines without text",
         lambda head: first_record(head) is not None and not _has_text(head),
@@ -250,10 +268,20 @@ SHAPES = (
         lambda head: (
             refused("looks like JSON lines, whose objects hold no text", first_record(head) or {}).args
         ),
+        field_texts,
+        any_fields,
         refused=True,
     ),
-    Shape("JSON lines", first_record, b'{"text": "the cat"}\n', _of_json_lines),
-    Shape("JSON objects", _is_long_object, b'{"text":\n "the cat"}\n', _of_objects, refused=True),
+    Shape("JSON lines", first_record, b'{"text": "the cat"}\n', _of_json_lines, field_texts, any_fields),
+    Shape(
+        "JSON objects",
+        _is_long_object,
+        b'{"text":\n "the cat"}\n',
+        _of_objects,
+        field_texts,
+        any_fields,
+        refused=True,
+    ),
     Shape(
         "lists that are written out",
         lambda head: bool(lines := first_lines(head)) and all(map(looks_written, lines)),
@@ -284,7 +312,7 @@ SHAPES = (
             " reads the texts of its pages (WET)",
         ),
         page_texts,
-        fields=_is_text_field,
+        _is_text_field,
     ),
     Shape(
         "subtitles",
@@ -294,7 +322,7 @@ SHAPES = (
             "subtitles", "numbers and times; ", Option("field", TEXT), " reads the text of each cue"
         ),
         cue_texts,
-        fields=_is_text_field,
+        _is_text_field,
     ),
     Shape(
         "CoNLL-U",
@@ -302,7 +330,7 @@ SHAPES = (
         b"1\tthe\tthe\tDET\n2\tcat\tcat\tNOUN\n",
         lambda _: _columns("1"),
         sentence_texts,
-        fields=_are_numbers,
+        _are_numbers,
     ),
     Shape(
         "columns of tags",
@@ -310,7 +338,7 @@ SHAPES = (
         b"the DT O\ncat NN O\nsat VBD O\non IN O\nmats NNS O\n",
         lambda _: _columns("0"),
         sentence_texts,
-        fields=_are_numbers,
+        _are_numbers,
     ),
     Shape(  # after the columns, whose sentences may stand between tags
         "XML or HTML",
@@ -327,13 +355,21 @@ SHAPES = (
         ),
     ),
     Shape(
+        "vectors of words",
+        _is_vectors,
+        b"the .1 .2 .3 .4 .5\n" * _FEWEST_LINES,
+        lambda _: (
+            "holds vectors, a word and numbers in each line, not text; cawv nn, eval and publish read it",
+        ),
+        refused=True,
+    ),
+    Shape(
         "trees in brackets",
         _has_trees,
         b"(S (NP (DT the) (NN cat)) (VP (VBD sat)))\n",
         lambda _: _plain("trees in brackets", f"brackets and tags; {_JOINED}"),
     ),
 )
-"""The shapes of text other than plain; the first that fits counts."""
 
 
 def shape_of(head: bytes) -> Shape | None:

@@ -19,13 +19,12 @@ from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.text.blocks import ReadText
 from wordvec_ca.text.remote import expand_url
 
+# Names of files that identify the folders that cawv writes: models, encoded texts, search indexes,
+# unfinished runs.
 _OURS = ({ModelFile.VECTORS}, {"tokens.i32"}, {"offsets.npy", "text.bin"}, {"run.json", "lock"})
-"""Names of files that identify the folders that cawv writes: models, encoded texts, search indexes,
-unfinished runs.
-"""
 
+# Number of bytes at the beginning of a file that are examined.
 _HEAD = 4096
-"""Number of bytes at the beginning of a file that are examined."""
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Reads text from columns of tables: Parquet, and Arrow data as Hugging Face ``datasets`` saves it."""
+"""Reads text from columns of tables: Parquet, Arrow data as Hugging Face ``datasets`` saves it, and data
+frames in memory.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import IO, Any
 
 from wordvec_ca.errors import DataError, Option, install_extra
 from wordvec_ca.text.encodings import from_utf8
-from wordvec_ca.text.records import Records, RecordTexts, fields_to_read, option_of
+from wordvec_ca.text.records import Records, RecordTexts, fields_to_read, object_texts, option_of
 from wordvec_ca.text.word_lists import looks_written, written_list
 
 PARQUET = b"PAR1"
@@ -16,18 +18,16 @@ ARROW_FILE = b"ARROW1\0\0"
 ARROW_STREAM = b"\xff\xff\xff\xff"
 
 _BATCH_BYTES = 4 << 20
+# Largest number of rows of a batch; the sizes that a file declares are not relied on, since they may be
+# wrong.
 _MOST_ROWS = 1 << 10
-"""Largest number of rows of a batch; the sizes that a file declares are not relied on, since they may be
-wrong.
-"""
 
+# Largest number of bytes in one cell, and of cells on average; a table with more is an error (bounded
+# memory).
 LONGEST_CELL = 1 << 26
-"""Largest number of bytes in one cell, and of cells on average; a table with more is an error (bounded
-memory).
-"""
 
+# Bytes that a Python object takes for a word in a list, in addition to the word's characters.
 _BYTES_OF_A_WORD = 64
-"""Bytes that a Python object takes for a word in a list, in addition to the word's characters."""
 _BUFFER = 1 << 20
 
 
@@ -61,9 +61,13 @@ def column_texts(
             done(share)
         rows.end()
     except (pyarrow.ArrowException, OSError) as error:
-        if isinstance(error.__cause__ or error.__context__, DataError):
+        if isinstance(error.__cause__ or error.__context__, DataError):  # of our stream, wrapped by pyarrow
             raise (error.__cause__ or error.__context__) from None  # type: ignore[misc]
         raise DataError(f"{name} is damaged or cut off: {error}") from error
+    except (UnicodeDecodeError, KeyError) as error:  # pyarrow's, of names in damaged metadata
+        raise DataError(f"{name} is damaged: the names of its columns cannot be read: {error}") from error
+    except MemoryError as error:
+        raise DataError(f"{name} is damaged, or has a batch that is larger than memory") from error
 
 
 Batches = Iterator[tuple[dict[str, Any], float]]
@@ -119,7 +123,7 @@ def _parquet(
     """Yield (columns, share of the file that has been read)."""
     from pyarrow import parquet
 
-    table = parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
+    table = parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)  # it would hold whole groups
     names = text_columns(table.schema_arrow, fields, name, records)
     if written_once := _written_once(table.metadata, names):
         # a value that many rows share is stored once, in the file and in memory
@@ -131,7 +135,7 @@ def _parquet(
     read = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        if not group.num_rows:
+        if not group.num_rows:  # its chunks say nothing of the sizes of cells
             continue
         chunks = [group.column(i) for i in range(group.num_columns)]
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in names)
@@ -165,7 +169,7 @@ def parts_of(columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if len(ends) and int(sizes.max()) > LONGEST_CELL:
         row = int(sizes.argmax())
         raise too_long(f"row {row + 1} of a batch", int(sizes[row]))
-    while begin < len(ends):
+    while begin < len(ends):  # at least one row each: those that are too large were refused above
         before = int(ends[begin - 1]) if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, before + _BATCH_BYTES, side="right")))
         yield {field: column.slice(begin, end - begin) for field, column in columns.items()}
@@ -188,14 +192,17 @@ def _bytes_of_rows(column: Any) -> Any:
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         each = np.append(_bytes_of_rows(column.dictionary), 0)  # the last element is for rows without a value
-        return each[compute.fill_null(column.indices.cast(pyarrow.int64()), len(each) - 1).to_numpy()]
+        rows = compute.fill_null(column.indices.cast(pyarrow.int64()), len(each) - 1).to_numpy()
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(each):  # pyarrow does not check it
+            raise pyarrow.ArrowInvalid("a cell names an entry that its dictionary does not have")
+        return each[rows]
     if _is_list(kind):
         lengths = compute.fill_null(compute.list_value_length(column).cast(pyarrow.int64()), 0).to_numpy()
         ends = np.cumsum(lengths)
         before = np.append(0, np.cumsum(_BYTES_OF_A_WORD + _bytes_of_rows(compute.list_flatten(column))))
         return before[ends] - before[ends - lengths]
     if not _is_text(kind):
-        return np.full(len(column), 8)
+        return np.full(len(column), 8)  # numbers and times
     binary = column.cast(pyarrow.large_binary()) if pyarrow.types.is_string_view(kind) else column
     return compute.fill_null(compute.binary_length(binary).cast(pyarrow.int64()), 0).to_numpy()
 
@@ -335,3 +342,77 @@ def _plain(column: Any) -> Any:
     import pyarrow
 
     return column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column
+
+
+_AT_ONCE = 1 << 12
+
+
+def is_frame(corpus: object) -> bool:
+    """Return whether an object has named columns: a data frame (pandas, polars) or an Arrow table."""
+    return not isinstance(corpus, type) and (_is_arrow_table(corpus) or _is_data_frame(corpus))
+
+
+def frame_texts(frame: Any, fields: Sequence[str] | None, records: Counter[str]) -> Iterator[bytes]:
+    """Return the text of some columns, of texts or lists of words, of a data frame or an Arrow table, each
+    cell with a line end.
+    """
+    name = f"the {type(frame).__name__}"
+    if _is_arrow_table(frame):
+        return _arrow_texts(frame, text_columns(frame.schema, fields, name, records), name, records)
+    known = [str(column) for column in frame.columns]
+    shown = f"its columns are {', '.join(map(repr, known[:20]))}"
+    if fields is None:
+        raise DataError(
+            f"the corpus is a {type(frame).__name__}; {shown}; name those to read, ", Option("field")
+        )
+    needed = fields_to_read(fields, records)
+    for field in needed:
+        if known.count(field) != 1:
+            raise DataError(f"{name} has {known.count(field) or 'no'} column(s) {field!r}; {shown}")
+    return object_texts(_rows(frame, needed), fields, records)
+
+
+def column_values(corpus: Any) -> Iterator[Any] | None:
+    """Return the values of an Arrow array as Python objects; None for other objects."""
+    if type(corpus).__module__.split(".")[0] != "pyarrow" or not hasattr(corpus, "to_pylist"):
+        return None
+    return _values(corpus)
+
+
+def _values(column: Any) -> Iterator[Any]:
+    for begin in range(0, len(column), _AT_ONCE):
+        yield from column.slice(begin, _AT_ONCE).to_pylist()
+
+
+def _rows(frame: Any, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
+    if hasattr(frame, "iter_rows"):  # polars
+        yield from frame.select(list(fields)).iter_rows(named=True)
+        return
+    for row in zip(*(frame[field] for field in fields), strict=True):
+        yield dict(zip(fields, row, strict=True))
+
+
+def _arrow_texts(table: Any, fields: list[str], name: str, records: Counter[str]) -> Iterator[bytes]:
+    n_tag_fields = len(fields_to_read([], records))
+    rows = TableRows(fields[: len(fields) - n_tag_fields], name, records)
+    for batch in (
+        table.to_batches(max_chunksize=_AT_ONCE) if hasattr(table, "to_batches") else _batches(table)
+    ):
+        yield from rows.of({field: batch.column(batch.schema.get_field_index(field)) for field in fields})
+    rows.end()
+
+
+def _batches(given: Any) -> Iterator[Any]:
+    """Yield the batches of a ``RecordBatchReader``; anything else is yielded as one batch."""
+    if hasattr(given, "read_next_batch"):
+        yield from given
+    else:
+        yield given
+
+
+def _is_arrow_table(corpus: Any) -> bool:
+    return type(corpus).__module__.split(".")[0] == "pyarrow" and hasattr(corpus, "schema")
+
+
+def _is_data_frame(corpus: Any) -> bool:
+    return hasattr(corpus, "columns") and (hasattr(corpus, "itertuples") or hasattr(corpus, "iter_rows"))

@@ -52,32 +52,14 @@ def tokenize(text: str, tokenizer: str = "words", lowercase: bool = True) -> lis
 
 
 class KnownWords:
-    """A numbered list of words, with which C code tokenises texts without a Python object for each token.
-
-    Parameters
-    ----------
-    words : iterable of str
-        The words, which get the numbers 0, 1, ... in this order.
-    """
+    """A numbered list of words, with which C code tokenises texts without a Python object for each token."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._lexicon = Lexicon(words)
 
     def read(self, texts: Sequence[str], tokenizer: str, lowercase: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each token, and the offsets of the texts.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Texts without line ends.
-        tokenizer : {"words", "whitespace"}
-        lowercase : bool
-
-        Returns
-        -------
-        numbers : ndarray of shape (n_tokens,), int32
-            Numbers of the tokens that `tokenize` returns; -1 for an unknown one.
-        offsets : ndarray of shape (n_texts + 1,), int64
+        """Return the number of each token of some texts without line ends, -1 for an unknown one, shape
+        (n_tokens,), int32; and the offsets of the texts, shape (n_texts + 1,), int64.
         """
         # Each line starts with a mark: without it, several empty lines in a row would be read as one.
         lines = "".join(f"0 {text}\n" for text in texts)

@@ -16,9 +16,10 @@ from typing import Any
 from wordvec_ca.files import split_lines
 from wordvec_ca.text.answering_processes import NoAnswerError, answer_requests
 
+# Largest address space of the process in bytes.
 LARGEST_MEMORY = 1 << 30
-"""Largest address space of the process in bytes."""
 
+# Tags whose content is not running text.
 DROPPED = frozenset(
     {
         "ref", "references", "table", "math", "chem", "ce", "gallery", "imagemap", "timeline", "score",
@@ -26,15 +27,14 @@ DROPPED = frozenset(
         "maplink", "source", "syntaxhighlight", "style", "script", "pre", "code",
     }
 )  # fmt: skip
-"""Tags whose content is not running text."""
 
+# Tags that begin a new line.
 BREAKS = frozenset(
     {
         "br", "p", "div", "hr", "blockquote", "center", "li", "dt", "dd", "ul", "ol", "dl", "tr", "td", "th",
         "h1", "h2", "h3", "h4", "h5", "h6",
     }
 )  # fmt: skip
-"""Tags that begin a new line."""
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]{2,12})?", re.ASCII)
 _QUOTES = re.compile("'{2,}")

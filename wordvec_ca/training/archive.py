@@ -13,6 +13,7 @@ from wordvec_ca.files import Storage
 
 T = TypeVar("T")
 
+# Exceptions that reading a damaged archive raises.
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -24,7 +25,6 @@ DAMAGE = (
     RuntimeError,
     OverflowError,
 )
-"""Exceptions that reading a damaged archive raises."""
 
 
 def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], T]) -> T:

@@ -12,8 +12,8 @@ only when a newer one is on the disk.
 
 from __future__ import annotations
 
-import io
 import json
+import math
 import re
 import time
 import warnings
@@ -24,34 +24,66 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wordvec_ca.errors import DataError
+from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import Storage, read_npy_header, write_npy
+from wordvec_ca.specs.quantities import SECONDS, quantity
 from wordvec_ca.training.archive import read_archive
-from wordvec_ca.training.checkpoint_interval import Interval
 from wordvec_ca.training.document_journal import DocumentJournal
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab
     from wordvec_ca.models import EmbeddingModel
 
+DEFAULT_INTERVAL = "10m"
+
+_TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """How often a checkpoint is written."""
+
+    # A checkpoint is due after this many seconds or tokens, whichever comes first; infinity for never
+    seconds: float = math.inf
+    tokens: float = math.inf
+    # Whether the time between two checkpoints may grow, so that writing them takes only a small share of it
+    stretch: bool = False
+
+
+def parse_interval(text: str) -> Interval | None:
+    """Convert ``10m`` (s, m, h, d) or ``5M`` (tokens; k, M, G) to an interval; None for ``never``."""
+    if text in ("never", "0"):
+        return None
+    found = quantity(text, "smhdkMG")
+    if not found:
+        raise OptionError(
+            Option("checkpoint_every"),
+            f" is {text!r}; it must be a time such as 30s, 10m, 2h, or a number of tokens "
+            "such as 500k, 5M, 1G, or never",
+        )
+    number, unit = found
+    if unit in _TOKENS:
+        return Interval(tokens=max(1, round(number * _TOKENS[unit])))
+    return Interval(seconds=number * SECONDS[unit], stretch=text == DEFAULT_INTERVAL)
+
+
+# Version of checkpoints; to be increased when new code would continue a run differently. Version 2 has
+# another order of negatives, 3 sums the contexts of a block in another order, 4 reads several parts of a
+# chunk side by side.
 CHECKPOINT_FORMAT = 4
-"""Version of checkpoints; to be increased when new code would continue a run differently. Version 2 has
-another order of negatives, 3 sums the contexts of a block in another order, 4 reads several parts of a chunk
-side by side.
-"""
 
+# Format of the checkpoints of clusters, whose place is a round; also increased when nodes would merge
+# differently: 6 seeds a part by epoch, replica and block.
 CLUSTER_FORMAT = 6
-"""Format of the checkpoints of clusters, whose place is a round; also increased when nodes would merge
-differently: 6 seeds a part by epoch, replica and block."""
 
+# Largest size of state.json in bytes; a file with a larger one is not a checkpoint of this package.
 LARGEST_STATE = 1 << 28
-"""Largest size of state.json in bytes; a file with a larger one is not a checkpoint of this package."""
 
 BLOCK_BYTES = 1 << 24
 """Number of bytes of parameters that are written or read at a time."""
 
+# Largest share of the time that checkpoints take, unless the user has set the interval.
 MOST_COST = 0.02
-"""Largest share of the time that checkpoints take, unless the user has set the interval."""
 
 T = TypeVar("T")
 
@@ -168,10 +200,8 @@ class Checkpoints:
     # ---- writing and reading -------------------------------------------------------------------------------
 
     def write(self, state: State, model: EmbeddingModel, position: int) -> bool:
-        """Write a checkpoint, then remove all but the last two; return whether the checkpoint was written.
-
-        If writing fails, a warning is given, older checkpoints are kept and the run can continue.
-        """
+        """Write a checkpoint, then remove all but the last two; return whether the checkpoint was written."""
+        # If writing fails, a warning is given, older checkpoints are kept and the run can continue.
         started = time.monotonic()
         journal, name = self._journal_of(model), self.next_name()
         n_bytes = model.n_bytes if journal is None else model.n_bytes - journal.untouched_bytes
@@ -180,8 +210,7 @@ class Checkpoints:
             # little, a recent checkpoint is worth more than a second old one.
             if self.storage.free_bytes() < 1.1 * n_bytes + (1 << 20):
                 self.drop_old(kept=1)
-            further = _nothing if journal is None else journal.write
-            write_checkpoint(self.storage, name, asdict(state), model.resumed, model.vocab, further=further)
+            write_checkpoint(self.storage, name, asdict(state), model.resumed, model.vocab, journal)
             if journal is not None:
                 journal.was_written(name)
             self.drop_old()
@@ -197,10 +226,8 @@ class Checkpoints:
         return True
 
     def newest(self, use: Callable[[str], T], *, quiet: bool = False) -> T | None:
-        """Return the result of ``use`` for the newest undamaged checkpoint; None if there are no files.
-
-        Damaged newer checkpoints are skipped with a warning.
-        """
+        """Return the result of ``use`` for the newest undamaged checkpoint; None if there are no files."""
+        # Damaged newer checkpoints are skipped with a warning.
         reasons = []
         for name in self.names():
             try:
@@ -253,23 +280,18 @@ class Checkpoints:
         return self.journal
 
 
-def _nothing(archive: zipfile.ZipFile) -> None:
-    """Do nothing: there are no documents to write."""
-
-
 def write_checkpoint(
     storage: Storage,
     name: str,
     state: Mapping[str, Any],
     parameters: Mapping[str, np.ndarray],
     vocab: Vocab,
-    written: Callable[[int], None] = lambda n_bytes: None,
-    further: Callable[[zipfile.ZipFile], None] = _nothing,
+    journal: DocumentJournal | None = None,
 ) -> None:
     """Write a checkpoint atomically, flushed to the disk."""
 
     def put(file: IO[bytes]) -> None:
-        with zipfile.ZipFile(Counted(file, written), "w", zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr("state.json", json.dumps({"format": _format(state), **state}, indent=1))
             with archive.open("vocab.tsv", "w", force_zip64=True) as member:
                 for piece in vocab.lines():
@@ -277,37 +299,10 @@ def write_checkpoint(
             for key, array in parameters.items():
                 with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                     write_npy(member, array)
-            further(archive)
-        written(0)
+            if journal is not None:
+                journal.write(archive)
 
     storage.write(name, put)
-
-
-class Counted(io.RawIOBase):
-    """A stream that reports each piece written to it."""
-
-    def __init__(self, file: IO[bytes], written: Callable[[int], None]) -> None:
-        super().__init__()
-        self._file, self._written = file, written
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Write bytes."""
-        for start in range(0, len(view := memoryview(data).cast("B")), BLOCK_BYTES):
-            part = view[start : start + BLOCK_BYTES]
-            self._file.write(part)
-            self._written(len(part))
-        return len(view)
-
-    def tell(self) -> int:
-        """Return the position in the file."""
-        return self._file.tell()
-
-    def flush(self) -> None:
-        """Do nothing: the caller that opened the file closes it."""
 
 
 def read_checkpoint(

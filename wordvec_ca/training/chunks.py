@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wordvec_ca.corpus import LiveTokens, TokenStream
+from wordvec_ca.corpus import DocumentStarts, LiveTokens, TokenStream
 from wordvec_ca.kernels import padded
 from wordvec_ca.models import ResolvedConfig
 
+# Number of tokens of a chunk: a few milliseconds of work, so that no thread is idle at the end.
 CHUNK_TOKENS = 32_768
-"""Number of tokens of a chunk: a few milliseconds of work, so that no thread is idle at the end."""
 
+# Largest number of multiplications in a chunk: half a second, so that Ctrl-C and checkpoints need not wait
+# long.
 CHUNK_WORK = 5e8
-"""Largest number of multiplications in a chunk: half a second, so that Ctrl-C and checkpoints need not wait
-long."""
 
+# Mean number of nodes above a word in the Huffman tree, over the words of a text.
 USUAL_PATH = 12
-"""Mean number of nodes above a word in the Huffman tree, over the words of a text."""
 
+# Smallest number of tokens of the text for each prediction that shares negatives, unless ``shared_by`` is
+# given.
 SHARED_TOKENS = 128_000
-"""Smallest number of tokens of the text for each prediction that shares negatives, unless ``shared_by`` is
-given."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +162,9 @@ def chunk_size(n_tokens: int, config: ResolvedConfig) -> int:
 def parts(n_tokens: int, config: ResolvedConfig, size: int | None = None) -> int:
     """Return the number of parts of a chunk of ``size`` tokens that are read side by side, to share
     negatives.
-
-    The number is smaller if the text is short, where sharing harms rare words
-    (docs/decisions/010-shared-negatives.md), or if windows would overlap.
     """
+    # The number is smaller if the text is short, where sharing harms rare words
+    # (docs/decisions/010-shared-negatives.md), or if windows would overlap.
     if config.shared_by is not None:
         return config.sharing()
     apart = (size or chunk_size(n_tokens, config)) // (2 * config.reach + 1)
@@ -181,3 +183,61 @@ def multiplications(config: ResolvedConfig) -> int:
     else:
         rows = step + 2 * contexts * (2 if config.spec.attends else 1)
     return rows * padded(config.vector_size)
+
+
+def in_random_order(tokens: NDArray[np.int32], seeds: Sequence[int]) -> NDArray[np.int32]:
+    """Return the lines of a text, with the distinct tokens of each line in random order."""
+    # A fixed window over such a line covers each pair once if the line is short, and a random sample of the
+    # pairs if it is long. So the cost is linear in the length of the line.
+    ends = tokens < 0
+    lines = np.cumsum(ends, dtype=np.int64)
+    different = np.unique(lines[~ends] << 32 | tokens[~ends])  # sort by line, then by token
+    line = different >> 32
+    rng = np.random.default_rng([*seeds, 0x626167])
+    order = np.argsort(line << 32 | rng.integers(1 << 32, size=len(line)))  # ties are too rare to matter
+    mixed = np.full(len(line) + np.count_nonzero(ends), -1, np.int32)
+    mixed[np.arange(len(line)) + line] = different[order] & 0xFFFFFFFF
+    return mixed
+
+
+# Largest count of a line; larger counts would have a probability of 1 in 6 thousand million.
+MOST = 12
+
+
+class LineSample:
+    """Decides how often each line of a text is used: a Poisson variable of mean 1 (Hanley & MacGibbon
+    2006).
+    """
+
+    # It is a function of the seed and of the position of the line or, if whole documents are drawn, of the
+    # number of its document. So the sample need not be stored, is the same in every epoch, and does not
+    # depend on which thread reads the line.
+    def __init__(self, seed: int, documents: DocumentStarts | None = None) -> None:
+        self._documents = documents
+        self._key = np.random.SeedSequence([seed, 0x6C696E65]).generate_state(1, np.uint64)[0]
+        chances = [math.exp(-1) / math.factorial(n) for n in range(MOST)]
+        self._limits = np.floor(np.cumsum(chances) * 2.0**64).astype(np.uint64)
+
+    def weights(self, units: np.ndarray) -> np.ndarray:
+        """Return the counts of lines or documents."""
+        with np.errstate(over="ignore"):  # splitmix64 (Steele, Lea, Flood 2014), as in kernels/sgns_reader.h
+            z = (units.astype(np.uint64) + self._key) * np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z ^= z >> np.uint64(31)
+        return np.searchsorted(self._limits, z, side="right")
+
+    def of(self, chunk: Chunk) -> np.ndarray:
+        """Return the tokens of a chunk, int32, in which each line occurs as often as its count."""
+        # The result contains first all lines with a count of at least 1, then, in the same order, the lines
+        # with at least 2, and so on. So a line is not read twice in a row.
+        ends = np.flatnonzero(chunk.tokens < 0) + 1
+        if not len(ends) or ends[-1] < len(chunk.tokens):
+            ends = np.append(ends, len(chunk.tokens))
+        lengths = np.diff(ends, prepend=0)
+        units = chunk.start + ends - lengths
+        if self._documents is not None:
+            units = self._documents.of(units)
+        times = np.repeat(self.weights(units), lengths)
+        found = [chunk.tokens[times > n] for n in range(int(times.max(initial=0)))]
+        return np.concatenate(found) if found else chunk.tokens[:0]

@@ -8,6 +8,8 @@ This is the only difference from fastText, where they move after each example.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,25 +17,24 @@ from wordvec_ca.kernels import aligned_zeros, distinct_words
 from wordvec_ca.models import Subwords
 from wordvec_ca.training.schedule import kept_counts
 
+# Largest number of tokens of a block. Longer blocks read fewer rows per token, but that saves little.
 LONGEST = 8_000
-"""Largest number of tokens of a block. Longer blocks read fewer rows per token, but that saves little."""
 
+# Smallest number of tokens of a block: one or two lines, as a block that cuts lines cuts windows.
 SHORTEST = 100
-"""Smallest number of tokens of a block: one or two lines, as a block that cuts lines cuts windows."""
 
+# Smallest number of tokens of a block for each prediction that shares negatives: words with many common
+# n-grams would repeat nearly the same step away from a shared negative.
 TOKENS_PER_PART = 500
-"""Smallest number of tokens of a block for each prediction that shares negatives: words with many common
-n-grams would repeat nearly the same step away from a shared negative."""
 
+# Largest mean number of other tokens whose steps a token does not see, weighted by the share of rows that
+# they have in common: those of its block and of the blocks of other threads, all computed independently and
+# summed. If the number is 60, the loss rises; if it is 180, training diverges.
 MEETINGS = 24.0
-"""Largest mean number of other tokens whose steps a token does not see, weighted by the share of rows that
-they have in common: those of its block and of the blocks of other threads, all computed independently and
-summed. If the number is 60, the loss rises; if it is 180, training diverges.
-"""
 
+# A tree and negative samples together give steps about three times as large as negatives alone: with 24
+# meetings CBOW diverges (3 M words), with 18 to 3 it ends at the same loss. A tree alone bears 24.
 BESIDE_TREE = 3.0
-"""A tree and negative samples together give steps about three times as large as negatives alone: with 24
-meetings CBOW diverges (3 M words), with 18 to 3 it ends at the same loss. A tree alone bears 24."""
 
 
 def blocks_at_once(
@@ -53,6 +54,14 @@ def blocks_at_once(
     blocks = min(threads, max(1, int((meetings / SHORTEST + same_word) / met_by_each)))
     met = max(blocks * met_by_each - same_word, 1e-12)
     return blocks, int(min(LONGEST, max(SHORTEST, meetings / met)))
+
+
+def in_blocks(chunk: NDArray[np.int32], size: int) -> list[NDArray[np.int32]]:
+    """Return a chunk, which is longer than ``size`` by the rest of its last line, in blocks of about that."""
+    # A long rest is cut off: with blocks of nearly twice the size two threads diverge (10 M words in lines of
+    # 5,000). A short one is not, since words at a cut lose half of their window.
+    most = max(1.2 * size, size + SHORTEST)
+    return np.array_split(chunk, max(1, len(chunk) // size, math.ceil(len(chunk) / most)))
 
 
 def shared_steps(

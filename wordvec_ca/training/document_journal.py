@@ -28,11 +28,11 @@ from wordvec_ca.files import (
 from wordvec_ca.models import TOUCHED_ROWS, DocumentRows
 from wordvec_ca.training.archive import read_archive
 
+# File with the rows of documents from checkpoints that were removed.
 BASE = "documents.base"
-"""File with the rows of documents from checkpoints that were removed."""
 
+# Members of a checkpoint: the name of the previous checkpoint, the numbers of the blocks, and their rows.
 BEFORE, BLOCKS, ROWS = "documents.before", "documents.blocks.npy", "documents.rows.npy"
-"""Members of a checkpoint: the name of the previous checkpoint, the numbers of the blocks, and their rows."""
 
 BLOCKS_AT_ONCE = 64
 

@@ -1,4 +1,17 @@
-"""Decides how often, at which learning rate and by which rule replicas merge."""
+"""Decides how often, at which learning rate and by which rule replicas merge.
+
+N replicas start from the same parameters B and train on different text. Replica i then contains B + d_i, and
+all continue from B + f * (d_1 + ... + d_N), with one factor f for each row::
+
+    f = (1 - exp(-N x)) / (N (1 - exp(-x)))        x = curvature * learning rate * touches
+
+A row that is seldom touched (x small) has not moved far on any replica: f is 1, and the steps are summed, as
+if one replica had made them all. A row that is touched often has converged to about the same value on every
+replica: f is 1 / N, and the replicas are averaged. In between, f follows from a row that covers the same
+share of the remaining distance with each touch. The attention logits of places are touched by every
+prediction and always averaged. The number of touches is estimated from the counts of the words, so replicas
+need no communication for it.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.machine import machine_memory
-from wordvec_ca.models import ResolvedConfig, memory_bytes
+from wordvec_ca.models import EmbeddingModel, ResolvedConfig, memory_bytes
 from wordvec_ca.training.chunks import multiplications
-from wordvec_ca.training.merge_rule import Touches, merge_factors
+from wordvec_ca.training.schedule import kept_counts
 
+# Approximate number of merges in a run: a hundred suffice, eleven do not (docs/evidence, replicas).
 MERGES = 200
-"""Approximate number of merges in a run: a hundred suffice, eleven do not (docs/evidence, replicas)."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +80,16 @@ class MergePlan:
         return asdict(self)
 
 
+# Largest number of tokens between merges with which a replica can use twice the learning rate.
 SHORT = 5_000
-"""Largest number of tokens between merges with which a replica can use twice the learning rate."""
 
 
 def usual_rate(config: ResolvedConfig, replicas: int, tokens: float) -> float:
-    """Return the factor of the learning rate of replicas, as measured (docs/evidence, replicas).
-
-    A mean of several replicas converges as if the rate were lower, so replicas can use a higher rate. With
-    long intervals between merges the factor must be smaller: with twice the rate a replica does not converge
-    between two merges, and with a tree not even with one and a half times the rate. cbow with subwords, whose
-    rate is high, cannot use a higher one.
-    """
+    """Return the factor of the learning rate of replicas, as measured (docs/evidence, replicas)."""
+    # A mean of several replicas converges as if the rate were lower, so replicas can use a higher rate.
+    # With long intervals between merges the factor must be smaller: with twice the rate a replica does not
+    # converge between two merges, and with a tree not even with one and a half times the rate. cbow with
+    # subwords, whose rate is high, cannot use a higher one.
     if config.subwords and config.spec.averages:
         return 1.0
     if tokens <= SHORT or (replicas > 8 and not (config.spec.attends or config.hs)):
@@ -94,12 +105,10 @@ def usual_merges(config: ResolvedConfig, replicas: int) -> int:
 
 
 def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: int, threads: int) -> int:
-    """Return how often the nodes of a cluster merge in a run: less often on a short text.
-
-    The time of a merge does not depend on how much was trained since the last one, and nodes take longer than
-    the replicas of a process. On a long text nodes merge as often as replicas, since a node that dies loses
-    what it has trained since the last merge.
-    """
+    """Return how often the nodes of a cluster merge in a run: less often on a short text."""
+    # The time of a merge does not depend on how much was trained since the last one, and nodes take longer
+    # than the replicas of a process. On a long text nodes merge as often as replicas, since a node that
+    # dies loses what it has trained since the last merge.
     usual = config.merges or usual_merges(config, nodes)
     training = config.epochs * n_tokens * multiplications(config) * MULTIPLICATION / (nodes * threads)
     affordable = MERGING * training * SENT_BYTES / memory_bytes(config, n_words)
@@ -108,38 +117,36 @@ def merges_of_nodes(config: ResolvedConfig, n_words: int, n_tokens: int, nodes: 
     return usual if config.merges else min(usual, max(least, int(affordable)))
 
 
+# Number of threads -> seconds per token that the threads wait for each other's cache lines, with private
+# rows and 100 dimensions (docs/evidence, core-traffic).
 WAITING = {1: 0.0, 2: 30e-9, 4: 65e-9, 8: 140e-9}
-"""Number of threads -> seconds per token that the threads wait for each other's cache lines, with private
-rows and 100 dimensions (docs/evidence, core-traffic).
-"""
 
+# Seconds that the training loop takes for one multiplication.
 MULTIPLICATION = 2.2e-11
-"""Seconds that the training loop takes for one multiplication."""
 
+# Bytes of parameters that the nodes of a cluster merge in a second, measured with 16 bits a number
+# (docs/evidence, cluster).
 SENT_BYTES = 0.5e9
-"""Bytes of parameters that the nodes of a cluster merge in a second, measured with 16 bits a number
-(docs/evidence, cluster)."""
 
+# Largest share of the training time that nodes spend on merges, unless this allows too few merges.
 MERGING = 0.15
-"""Largest share of the training time that nodes spend on merges, unless this allows too few merges."""
 
+# Smallest number of merges in a run for each node; fewer reduce quality (docs/evidence, replicas). With
+# more than four nodes, or more than two of a model that takes a mean of rows, even these are too few, and
+# nodes merge as often as replicas in a process.
 LEAST_MERGES = 12
-"""Smallest number of merges in a run for each node; fewer reduce quality (docs/evidence, replicas).
-With more than four nodes, or more than two of a model that takes a mean of rows, even these are too few, and
-nodes merge as often as replicas in a process.
-"""
 
+# Number of bytes that a thread merges in a second; more than 16 threads together are not faster.
 MERGED_BYTES = 7e9
-"""Number of bytes that a thread merges in a second; more than 16 threads together are not faster."""
 
+# Largest number of threads of a replica: private rows support no more.
 THREADS = 8
-"""Largest number of threads of a replica: private rows support no more."""
 
+# A run uses several replicas only if they take less than this share of the time that one replica takes.
 GAIN = 0.85
-"""A run uses several replicas only if they take less than this share of the time that one replica takes."""
 
+# Default share of the memory that replicas may take.
 MOST_MEMORY = 0.5
-"""Default share of the memory that replicas may take."""
 
 
 def most_replicas(config: ResolvedConfig) -> int:
@@ -153,8 +160,8 @@ def most_replicas(config: ResolvedConfig) -> int:
     return 8 if config.spec.knows_places else 16
 
 
+# Number of dimensions from which eight replicas of a model that takes a mean of rows lost .016.
 WIDE = 300
-"""Number of dimensions from which eight replicas of a model that takes a mean of rows lost .016."""
 
 
 def quality_warning(config: ResolvedConfig, replicas: int) -> str | None:
@@ -169,12 +176,10 @@ def quality_warning(config: ResolvedConfig, replicas: int) -> str | None:
 
 
 def usual_replicas(config: ResolvedConfig, n_words: int, n_tokens: int) -> int:
-    """Return the number of replicas of a run in one process: the number with the shortest predicted time.
-
-    More replicas with fewer threads wait less for each other's cache lines, but merge for longer. More than 8
-    workers always form several replicas if the memory suffices. There are never more than `most_replicas`,
-    unless the configuration asks for more; then a warning is given.
-    """
+    """Return the number of replicas of a run in one process: the number with the shortest predicted time."""
+    # More replicas with fewer threads wait less for each other's cache lines, but merge for longer. More
+    # than 8 workers always form several replicas if the memory suffices. There are never more than
+    # `most_replicas`, unless the configuration asks for more; then a warning is given.
     workers = config.threads
     if config.replicas is not None:
         replicas = min(config.replicas, workers)
@@ -213,3 +218,70 @@ def run_seconds(config: ResolvedConfig, n_words: int, n_tokens: int, replicas: i
         merged = (config.merges or usual_merges(config, replicas)) * memory_bytes(config, n_words, replicas)
         seconds += merged / (MERGED_BYTES * min(workers, 16))
     return seconds
+
+
+# Weight of a touch of a node of the tree. The words below a node pull it in both directions, and the root
+# is part of every step, so each touch covers a smaller share of the distance (docs/evidence, replicas).
+NODE_TOUCH = 0.1
+
+# Weight of a word's touch for the rows of its n-grams, in addition to their shares. These rows move
+# together, and all of them move the word, so each converges when the word does.
+NGRAM_TOUCH = 2.5
+
+Touches = dict[str, NDArray[np.float64]]
+
+
+def expected_touches(model: EmbeddingModel, keep: NDArray[np.uint32]) -> Touches:
+    """Return how often a row is touched for each token of the text, on average."""
+    config, counts = model.config, model.vocab.counts
+    kept = kept_counts(counts, keep) / max(1, int(counts.sum()))
+    contexts = float(config.contexts())
+    noise = model.noise_mass()
+    noise *= config.negative * kept.sum() / noise.sum()
+    if config.spec.pairwise:
+        inputs, outputs = contexts * kept, contexts * (kept + noise)
+    else:
+        inputs = contexts * kept
+        if config.spec.averages and (config.cbow_update == "exact") == config.cbow_mean:
+            inputs = kept.copy()  # each of n words in a window moves by 1 / n of the step
+        outputs = kept + noise
+    if config.spec.pairwise:
+        outputs = outputs / config.spec.bands(config.reach)
+    if model.subwords is not None:
+        subwords = model.subwords
+        moved = np.repeat(inputs, np.diff(subwords.offsets)) * subwords.weights
+        touched = np.bincount(subwords.columns, moved, minlength=len(subwords.rows))
+        inputs = np.asarray(NGRAM_TOUCH * touched, np.float64)
+    touches = {
+        "inputs": inputs,
+        "outputs": outputs,
+        "word_logits": kept / contexts,  # each of n logits moves by 1 / n of 1 / n of the step
+        "slot_logits": np.full(1, np.inf),
+    }
+    if model.paths is not None:  # a node is touched with each word below it
+        predictions = (contexts if config.spec.pairwise else 1.0) * kept
+        of_paths = np.repeat(NODE_TOUCH * predictions, np.diff(model.paths.ends))
+        touches["nodes"] = np.bincount(model.paths.nodes, weights=of_paths, minlength=len(counts))
+    n_rows = {name: len(array) for name, array in model.learnt.items()}
+    return {name: np.resize(values, n_rows[name]) for name, values in touches.items()}
+
+
+def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> NDArray[np.float32]:
+    """Return the factor of the sum of n deltas, for each row."""
+    if rule == "saturating":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            factors = -np.expm1(-n * x) / (-n * np.expm1(-x))  # 1 - exp(-x) loses digits for small x
+        factors = np.where(x < 1e-12, 1.0, factors)  # the limit for x = 0, where the quotient is 0 / 0
+    else:
+        factors = np.full(x.shape, 1.0 / n if rule == "mean" else 1.0)
+    return np.where(np.isinf(x), 1.0 / n, factors).astype(np.float32)
+
+
+def merged_rows(
+    base: NDArray[np.float32], deltas: list[NDArray[np.floating]], factors: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return B + f * (d_1 + ... + d_N), for some rows; reference of ``kernels.merge_replicas``."""
+    total = np.zeros_like(base)  # float32, in the order of the replicas: as in the kernel
+    for delta in deltas:
+        total += delta
+    return base + factors[:, np.newaxis] * total

@@ -18,23 +18,22 @@ from wordvec_ca.kernels import POOL_DRAWS, NoisePools, noise_pool
 from wordvec_ca.models import ResolvedConfig
 from wordvec_ca.training.schedule import kept_counts
 
+# Number of draws in the pool of a short text.
 SMALLEST_POOL = 50_000
-"""Number of draws in the pool of a short text."""
 
+# Smallest number of draws in a pool for each word; with fewer, most words of a large vocabulary would be
+# missing.
 DRAWS_PER_WORD = 2
-"""Smallest number of draws in a pool for each word; with fewer, most words of a large vocabulary would be
-missing."""
 
+# Mean number of times that a pool is read before the next is drawn.
+#
+# A word that should be drawn 20 times in a run is then in three or four pools. Reading a pool more often
+# would save time, but drawing takes only about 1 % of training.
 PASSES = 6
-"""Mean number of times that a pool is read before the next is drawn.
 
-A word that should be drawn 20 times in a run is then in three or four pools. Reading a pool more often would
-save time, but drawing takes only about 1 % of training.
-"""
-
+# If a word has fewer expected draws in a pool than this, rounding is too coarse for one pool to serve a
+# run.
 ROUNDED = 2.0
-"""If a word has fewer expected draws in a pool than this, rounding is too coarse for one pool to serve a
-run."""
 
 
 class Negatives:

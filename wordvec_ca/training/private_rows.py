@@ -7,32 +7,31 @@ from numpy.typing import NDArray
 
 from wordvec_ca.training.schedule import kept_counts
 
+# Mean number of tokens of the other thread that are the same word as a token of this thread, between two
+# merges: with more, the summed steps of the threads overshoot.
 MEETINGS = 48.0
-"""Mean number of tokens of the other thread that are the same word as a token of this thread, between two
-merges: with more, the summed steps of the threads overshoot."""
 
+# Largest number of tokens that the other thread may read between two merges, with a usual window. The rows
+# of frequent words converge within a few thousand tokens, mainly because they are frequent negatives.
 DRIFT = 2_000
-"""Largest number of tokens that the other thread may read between two merges, with a usual window. The rows
-of frequent words converge within a few thousand tokens, mainly because they are frequent negatives.
-"""
 
+# Largest number of private rows; the other words are so rare that threads seldom touch a row at the same
+# time.
 MOST_ROWS = 256
-"""Largest number of private rows; the other words are so rare that threads seldom touch a row at the same
-time."""
 
+# Smallest share of the text for which a word has private rows.
 LEAST_SHARE = 2e-4
-"""Smallest share of the text for which a word has private rows."""
 
+# Number of context words of a token with a window of 5; the numbers in this module were measured with it.
 USUAL_CONTEXTS = 6
-"""Number of context words of a token with a window of 5; the numbers in this module were measured with it."""
 
+# Smallest number of tokens between merges for each private row, so that merging takes a small share of a
+# thread's time. With more context words per token the number is divided accordingly: each token then takes
+# longer, and more rows are in use at once.
 TOKENS_PER_ROW = 16
-"""Smallest number of tokens between merges for each private row, so that merging takes a small share of a
-thread's time. With more context words per token the number is divided accordingly: each token then takes
-longer, and more rows are in use at once."""
 
+# Largest number of tokens between two merges; more would not make two workers faster.
 LONGEST = 1_000
-"""Largest number of tokens between two merges; more would not make two workers faster."""
 
 
 def private_rows(

@@ -1,4 +1,4 @@
-"""Makes the record of a run: the content of config.json besides the options."""
+"""The record of a run: the content of config.json besides the options."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import numpy as np
 from wordvec_ca.corpus import CorpusStats, EncodedCorpus
 from wordvec_ca.kernels import STATS
 from wordvec_ca.models import ResolvedConfig
-from wordvec_ca.training.checkpoint_schedule import isa_in_use
-from wordvec_ca.training.trainer import Trainer
+from wordvec_ca.training.trainer import Trainer, isa_in_use
 
 
 def loop_settings(config: ResolvedConfig, hyper: np.ndarray) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,19 +21,55 @@ from wordvec_ca import kernels
 from wordvec_ca.corpus import DocumentLines
 from wordvec_ca.kernels import STATS, add_delta, aligned_zeros, delta_of, sum_of_deltas
 from wordvec_ca.models import EmbeddingModel
-from wordvec_ca.training.chunks import Chunks, chunk_size, parts
+from wordvec_ca.training.chunks import Chunks, chunk_size, in_random_order, parts
 from wordvec_ca.training.composed_words import (
     BESIDE_TREE,
     MEETINGS,
     TOKENS_PER_PART,
     ComposedWords,
     blocks_at_once,
+    in_blocks,
 )
 from wordvec_ca.training.negatives import Negatives
 from wordvec_ca.training.private_rows import private_rows
-from wordvec_ca.training.row_rates import SMALL_CHUNK, RowRates
 from wordvec_ca.training.schedule import Schedule, keep_thresholds
-from wordvec_ca.training.unordered_lines import in_random_order
+
+# Number of tokens of a chunk if some rows have a lower rate; after each chunk their step is shortened.
+SMALL_CHUNK = 500
+
+Held = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+class RowRates:
+    """Reverts part of the change that a chunk made to the rows of W of some words.
+
+    The loop trains all rows alike. After a chunk, a row with the rate r is set to before + r (after -
+    before); with r = 0 it keeps its initial value exactly.
+    """
+
+    def __init__(self, inputs: NDArray[np.float32], rates: NDArray[np.float32]) -> None:
+        if rates.shape != (len(inputs),):
+            raise ValueError(f"{len(inputs)} rows need as many rates, not an array of shape {rates.shape}")
+        self._inputs, self._rates = inputs, rates
+        self._locked = np.flatnonzero(rates == 0)
+        self._places = np.full(len(rates), -1, np.int64)
+        self._places[self._locked] = np.arange(len(self._locked))
+        self._fixed = inputs[self._locked]
+
+    def before(self, tokens: NDArray[np.int32]) -> Held:
+        """Return the rows of a chunk whose rate is not 1, and their values."""
+        words = np.unique(tokens[tokens >= 0]).astype(np.int64)
+        words = words[self._rates[words] != 1]
+        held = self._inputs[words]
+        locked = self._places[words] >= 0
+        held[locked] = self._fixed[self._places[words[locked]]]  # another thread may have moved these rows
+        return words, held
+
+    def after(self, held: Held) -> None:
+        """Apply the rates to the rows of a chunk."""
+        words, rows = held
+        rates = self._rates[words, np.newaxis]
+        self._inputs[words] = np.where(rates == 0, rows, rows + rates * (self._inputs[words] - rows))
 
 
 class Worker:
@@ -109,6 +146,13 @@ class Delta(NamedTuple):
         scales, codes = np.empty(len(factors), np.uint16), np.empty((len(factors), width), np.int8)
         n = sum_of_deltas(tuple(deltas), factors, scales, codes)
         return cls(scales, codes[:n])
+
+
+def in_threads(work: Callable[[Worker], None], workers: Sequence[Worker]) -> None:
+    """Call a function for each worker, at the same time; raise the first error after all have ended."""
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for _ in pool.map(work, workers):
+            pass
 
 
 class Replica:
@@ -210,8 +254,7 @@ class Replica:
         if worker.composed is None:
             self._train(worker, self.model.shared, pool, tokens, position, start)
         else:
-            # A chunk is longer than a block if its last line is; words at a cut lose half of their window.
-            for block in np.array_split(tokens, max(1, len(tokens) // self.chunk_tokens)):
+            for block in in_blocks(tokens, self.chunk_tokens):
                 with self._turns:
                     worker.composed.compose(block)
                     shared = worker.composed.vectors, *self.model.shared[1:]
@@ -256,10 +299,8 @@ class Replica:
             self.lines.release()
 
     def train(self, tokens: np.ndarray, ranges: Iterable[TokenRange]) -> dict[str, float]:
-        """Train ranges of a text in the replica's threads, in order.
-
-        With one thread the result is reproducible bit for bit.
-        """
+        """Train ranges of a text in the replica's threads, in order."""
+        # With one thread the result is reproducible bit for bit.
         before = self.totals()
         waiting: deque[tuple[np.ndarray, int, list[int]]] = deque()
         for part in ranges:
@@ -267,30 +308,21 @@ class Replica:
             while (chunk := chunks.next()) is not None:
                 seeds = [self.config.seed, *part.seeds, chunk.index]
                 waiting.append((chunk.tokens, part.position + chunk.start, seeds))
-        failures: list[BaseException] = []
         lock = threading.Lock()
 
         def work(worker: Worker) -> None:
             try:
-                while not failures:
+                while True:
                     with lock:
                         chunk = waiting.popleft() if waiting else None
                     if chunk is None:
                         return
                     self.train_chunk(worker, *chunk)
-            except BaseException as error:
-                failures.append(error)
+            except BaseException:
+                waiting.clear()  # the other threads end soon
+                raise
 
-        if self.threads == 1:
-            work(self.workers[0])
-        else:
-            threads = [threading.Thread(target=work, args=(worker,)) for worker in self.workers]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        if failures:
-            raise failures[0]
+        in_threads(work, self.workers)
         return dict(zip(STATS, (self.totals() - before).tolist(), strict=True))
 
     def totals(self) -> np.ndarray:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,18 +17,17 @@ from wordvec_ca.corpus import DocumentLines
 from wordvec_ca.kernels import merge_replicas
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.training.chunks import Chunk, Chunks, StreamedChunks
-from wordvec_ca.training.merge_plan import MergePlan, usual_replicas
-from wordvec_ca.training.merge_rule import expected_touches
-from wordvec_ca.training.replica import Replica, Worker
+from wordvec_ca.training.merge_plan import MergePlan, expected_touches, usual_replicas
+from wordvec_ca.training.replica import Replica, Worker, in_threads
 
+# Smallest number of chunks that a thread trains between two merges.
 CHUNKS_PER_MERGE = 2
-"""Smallest number of chunks that a thread trains between two merges."""
 
+# Smallest number of tokens of a chunk that is worth a call of the training loop.
 SMALLEST_CHUNK = 200
-"""Smallest number of tokens of a chunk that is worth a call of the training loop."""
 
+# Number of rows that a thread merges at a time.
 MERGED_ROWS = 4_096
-"""Number of rows that a thread merges at a time."""
 
 
 class Replicas:
@@ -119,14 +117,12 @@ class Replicas:
                 rows = _share(len(array), self.workers.index(worker), len(self.workers))
                 first.base[name][rows] = array[rows]
 
-        self._in_threads(copy)
+        in_threads(copy, self.workers)
 
     def next(self, chunks: Chunks | StreamedChunks, worker: Worker, *, new: bool = True) -> Chunk | None:
-        """Return the chunk that a thread trains next, or None at the limit or the end of the text.
-
-        If each replica has one thread, replica i modulo N gets the i-th chunk, so that a run can be repeated
-        bit for bit. Otherwise the next thread that asks gets the next chunk.
-        """
+        """Return the chunk that a thread trains next, or None at the limit or the end of the text."""
+        # If each replica has one thread, replica i modulo N gets the i-th chunk, so that a run can be
+        # repeated bit for bit. Otherwise the next thread that asks gets the next chunk.
         if not self._reproducible or len(self) == 1:
             return chunks.next() if new else None
         here = self.all.index(worker.replica)
@@ -162,7 +158,7 @@ class Replicas:
                     arrays = tuple(replica.parameters[name][part] for replica in self.all)
                     merge_replicas(base[part], arrays, factors)
 
-        self._in_threads(merge)
+        in_threads(merge, self.workers)
         self.merged_at = position
         self.merges += 1
         self.merge_seconds += time.monotonic() - started
@@ -170,28 +166,6 @@ class Replicas:
     def totals(self) -> np.ndarray:
         """Return the tallies of all threads, added up; ``STATS`` names them."""
         return np.sum([worker.stats for worker in self.workers], axis=0)
-
-    def _in_threads(self, work: Callable[[Worker], None]) -> None:
-        """Run a function in the threads of all workers."""
-        failures: list[BaseException] = []
-
-        def run(worker: Worker) -> None:
-            try:
-                work(worker)
-            except BaseException as error:
-                failures.append(error)
-
-        in_threads([threading.Thread(target=run, args=(worker,)) for worker in self.workers])
-        if failures:
-            raise failures[0]
-
-
-def in_threads(threads: Sequence[threading.Thread]) -> None:
-    """Start threads and wait until all have ended."""
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def _share(n: int, which: int, of: int) -> slice:

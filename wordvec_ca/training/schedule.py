@@ -8,22 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.corpus import Vocab
-from wordvec_ca.models import ResolvedConfig
+from wordvec_ca.models import ResolvedConfig, keep_probabilities
 
+# Seconds between two progress records.
 RECORD_EVERY = 1.0
-"""Seconds between two progress records."""
 
 
 def keep_thresholds(vocab: Vocab, sample: float) -> np.ndarray:
-    """Return, for each word, the largest 32-bit random number with which sub-sampling keeps a token.
-
-    The probability is sqrt(t / f) + t / f with the share f of the word in the text and t = ``sample``,
-    as in word2vec.c (Mikolov et al. 2013, section 2.3, print another formula).
-    """
+    """Return, for each word, the largest 32-bit random number with which sub-sampling keeps a token."""
     if sample <= 0:
         return np.zeros(0, np.uint32)
-    ratio = sample * vocab.total_count / np.maximum(vocab.counts, 1)  # a given word may not occur in the text
-    keep = np.minimum(np.sqrt(ratio) + ratio, 1.0)
+    keep = keep_probabilities(vocab.counts, sample, vocab.total_count)
     return np.minimum(np.floor(keep * 2.0**32), 2.0**32 - 1).astype(np.uint32)
 
 
@@ -50,10 +45,8 @@ class Schedule:
         self._ratio = config.attention_alpha / config.alpha if config.alpha else 0.0
 
     def fraction(self, position: int) -> float:
-        """Return the share of the run that is done at a token, which is counted through all epochs.
-
-        If an epoch is longer than expected, the result stays at the share for the end of the epoch.
-        """
+        """Return the share of the run that is done at a token, which is counted through all epochs."""
+        # If an epoch is longer than expected, the result stays at the share for the end of the epoch.
         return min(1.0, position / self._total) if self._total else 1.0
 
     def alpha(self, position: int) -> float:

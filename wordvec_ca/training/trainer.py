@@ -1,4 +1,6 @@
-"""Trains a model on one machine: threads take chunks of encoded text and count tallies."""
+"""Trains a model on one machine: threads take chunks of encoded text and count tallies. Training that has
+diverged (parameters are NaN, infinite, or far larger than in useful models) ends.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +8,122 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import DocumentLines, LiveTokens, TokenStream
+from wordvec_ca import kernels
+from wordvec_ca._version import __version__
+from wordvec_ca.corpus import DocumentLines, EncodedCorpus, LiveTokens, TokenStream
 from wordvec_ca.errors import DataError
 from wordvec_ca.kernels import STATS
-from wordvec_ca.models import Callback, EmbeddingModel, History, Point, Progress
-from wordvec_ca.training.checkpoint import State, tallies
-from wordvec_ca.training.chunks import Chunks, StreamedChunks, chunks_of
-from wordvec_ca.training.divergence import TrainingDiverged, sign_of_divergence
+from wordvec_ca.models import Callback, EmbeddingModel, History, Point, Progress, ResolvedConfig
+from wordvec_ca.training.checkpoint import Checkpoints, State, tallies
+from wordvec_ca.training.chunks import Chunks, LineSample, StreamedChunks, chunks_of
 from wordvec_ca.training.held_out import held_out_loss, mean
-from wordvec_ca.training.line_sample import LineSample
 from wordvec_ca.training.replica import Worker
 from wordvec_ca.training.replica_set import Replicas
 from wordvec_ca.training.schedule import Clock
 
+# Training has diverged if a component of a vector exceeds this. In training that converges, components stay
+# below 100, since the sigmoid is flat long before.
+LARGEST = 1_000.0
 
-class CheckpointWriter(Protocol):
-    """Interface of an object that writes checkpoints during `Trainer.run`, such as `CheckpointSchedule`."""
+# Number of rows checked about once a second: the most frequent words, where divergence begins, and others.
+SAMPLE_ROWS = 2_048
+
+# Number of rows checked at a time.
+BLOCK_ROWS = 8_192
+
+
+class TrainingDiverged(DataError):
+    """Training has diverged, and the parameters are lost; the message names the option to change."""
+
+
+def sign_of_divergence(model: EmbeddingModel, *, sample: bool = False) -> str | None:
+    """Return a description of what is wrong with the parameters, or None if nothing is."""
+    names = ("vectors", "output vectors", "attention logits of words", "attention logits of places", "nodes")
+    arrays = list(zip(names, model.shared, strict=False))
+    if model.subwords is not None:
+        arrays.append(("rows of words and n-grams", model.subwords.rows))
+    for name, array in arrays:
+        if sample:
+            n = SAMPLE_ROWS // 2
+            blocks = [array[:n], array[n :: max(1, len(array) // n)]]
+        else:
+            blocks = [array[start : start + BLOCK_ROWS] for start in range(0, len(array), BLOCK_ROWS)]
+        for block in blocks:
+            if not block.size:
+                continue
+            largest = max(float(block.max()), -float(block.min()))  # makes no copy; NaN if any number is NaN
+            if np.isnan(largest):
+                return f"there are {name} that are not numbers"
+            if largest > LARGEST:
+                return f"there are {name} with components of {largest:.3g}"
+    return None
+
+
+class CheckpointSchedule:
+    """Writes the state of a trainer as checkpoints of a run, when they are due."""
+
+    def __init__(
+        self,
+        checkpoints: Checkpoints,
+        mark: str,
+        encoded: EncodedCorpus,
+        held_out: EncodedCorpus | None,
+        former: State | None,
+        origin: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        self._checkpoints, self._mark = checkpoints, mark
+        self._texts = encoded.fingerprint, None if held_out is None else held_out.fingerprint
+        self.sessions = 1 if former is None else former.sessions + 1
+        self.changes = [*([] if former is None else former.changes), *origin]
 
     def begin(self, trainer: Trainer) -> None:
         """Start the clock."""
+        self._checkpoints.begin(trainer.position)
 
     def seconds_left(self) -> float:
         """Return in how many seconds the next checkpoint is due; infinity if the interval is in tokens."""
+        return self._checkpoints.seconds_left()
 
     def limit(self, trainer: Trainer) -> int:
         """Return the token of this epoch at which the threads pause for a checkpoint."""
+        n = len(trainer.tokens)
+        return int(min(n, self._checkpoints.next_position() - (trainer.epoch - 1) * n))
 
     def write(self, trainer: Trainer) -> None:
         """Write a checkpoint, between two chunks."""
+        trainer.check_parameters()
+        config, done = trainer.config, trainer.epoch - 1
+        state = State(
+            run=self._mark,
+            config=config.as_dict(),
+            version=__version__,
+            isa=isa_in_use(config),
+            fingerprint=self._texts[0],
+            valid_fingerprint=self._texts[1],
+            epoch=trainer.epoch,
+            index=trainer.index,
+            start=trainer.start,
+            fraction=trainer.schedule.fraction(trainer.position),
+            seconds=trainer.seconds,
+            tallies=trainer.totals().tolist(),
+            tallies_before_epoch=trainer.before_epoch.tolist(),
+            losses=trainer.losses[:done],
+            valid_losses=trainer.valid_losses[:done],
+            history=[list(point) for point in trainer.history.points],
+            sessions=self.sessions,
+            changes=self.changes,
+            pools=trainer.replica.negatives.plan,
+        )
+        self._checkpoints.write(state, trainer.model, trainer.position)
+
+
+def isa_in_use(config: ResolvedConfig) -> str | None:
+    """Return the instruction set of the compiled loop, or None for the Numba backend."""
+    return kernels.isa() if config.backend == "cython" else None
 
 
 class Trainer:
@@ -73,19 +159,20 @@ class Trainer:
         self.before_epoch = np.zeros(len(STATS))
         self.reached = 0
 
-    def run(self, callbacks: Sequence[Callback] = (), checkpoint: CheckpointWriter | None = None) -> None:
-        """Train all epochs, or the remaining ones.
-
-        If a callback returns true, or after ``interrupt``, the run ends early; training so far is kept.
-        """
-        clock = Clock(self.seconds)
+    def run(self, callbacks: Sequence[Callback] = (), checkpoint: CheckpointSchedule | None = None) -> None:
+        """Train all epochs, or the remaining ones."""
+        # If a callback returns true, or after ``interrupt``, the run ends early; training so far is kept.
+        self._clock, self._callbacks, self._checkpoint = Clock(self.seconds), callbacks, checkpoint
         self.model.forget_published()
         self.replicas.begin(self.position)
         if checkpoint is not None:
             checkpoint.begin(self)
-        while not self.finished and not self.stopping:
-            self._train_epoch(clock, callbacks, checkpoint)
-        self.seconds = clock.seconds
+        try:
+            while not self.finished and not self.stopping:
+                self._train_epoch()
+        finally:
+            self._callbacks = ()  # they may refer to this trainer: the model would stay in memory in a cycle
+        self.seconds = self._clock.seconds
         if self.interrupted and not self.finished and checkpoint is not None:
             checkpoint.write(self)
 
@@ -99,22 +186,21 @@ class Trainer:
         """Whether an interruption ended the run before its last epoch was done."""
         return self.interrupted and not self.finished
 
-    def _train_epoch(
-        self, clock: Clock, callbacks: Sequence[Callback], checkpoint: CheckpointWriter | None
-    ) -> None:
+    def _train_epoch(self) -> None:
         """Train the rest of an epoch, with pauses for checkpoints."""
+        checkpoint = self._checkpoint
         chunks = chunks_of(self.tokens, self.chunk_tokens, self.index, self.start)
-        last = self.totals()
+        self._last = self.totals()  # the tallies at the last report
         try:
             while True:
                 pause = len(self.tokens) if checkpoint is None else checkpoint.limit(self)
                 merge = self.replicas.limit(self.position) - (self.epoch - 1) * len(self.tokens)
                 chunks.limit = min(pause, merge)
-                last = self._train_chunks(chunks, last, clock, callbacks, checkpoint)
+                self._train_chunks(chunks)
                 self.index, self.start = chunks.index, chunks.start
                 self.replicas.merge(self.position)
                 self.model.compose()
-                self.seconds = clock.seconds
+                self.seconds = self._clock.seconds
                 if chunks.ended or self.stopping:
                     break
                 due = checkpoint is not None and checkpoint.seconds_left() <= 0
@@ -130,21 +216,14 @@ class Trainer:
             complete = complete and not self.interrupted
             if not self.interrupted:
                 self.valid_losses.append(valid_loss)
-        self.seconds = clock.seconds
+        self.seconds = self._clock.seconds
         epoch, before_epoch = self.epoch, self.before_epoch
         if complete:
             self.epoch, self.index, self.start, self.before_epoch = epoch + 1, 0, 0, totals
-        self._report(epoch, totals, last, before_epoch, clock, callbacks, ended=True)
+        self._report(epoch, totals, before_epoch, ended=True)
 
-    def _train_chunks(
-        self,
-        chunks: Chunks | StreamedChunks,
-        last: np.ndarray,
-        clock: Clock,
-        callbacks: Sequence[Callback],
-        checkpoint: CheckpointWriter | None,
-    ) -> np.ndarray:
-        """Train in threads until the chunks end or pause; return the last tallies that were reported."""
+    def _train_chunks(self, chunks: Chunks | StreamedChunks) -> None:
+        """Train in threads until the chunks end or pause."""
         threads = [
             threading.Thread(target=self._work, args=(worker, chunks, self.epoch), daemon=True)
             for worker in self.replicas.workers
@@ -153,23 +232,20 @@ class Trainer:
             thread.start()
         try:
             while any(thread.is_alive() for thread in threads):
-                left = math.inf if checkpoint is None else checkpoint.seconds_left()
+                left = math.inf if self._checkpoint is None else self._checkpoint.seconds_left()
                 if left <= 0:
                     chunks.limit = 0
-                _join(threads, max(0.0, min(clock.until_record(), left if left > 0 else math.inf)))
+                _join(threads, max(0.0, min(self._clock.until_record(), left if left > 0 else math.inf)))
                 ended = not any(thread.is_alive() for thread in threads)
-                if not ended and not self.stopping and clock.until_record() <= 0:
-                    now = self.totals()
-                    self._report(self.epoch, now, last, self.before_epoch, clock, callbacks)
-                    clock.record()
-                    last = now
+                if not ended and not self.stopping and self._clock.until_record() <= 0:
+                    self._report(self.epoch, self.totals(), self.before_epoch)
+                    self._clock.record()
         except Exception:  # a callback failed or training diverged: stop all threads
             self.stopping = True
             _join(threads, None)
             raise
         if self.failures:
             raise self.failures[0]
-        return last
 
     def restore(self, state: State) -> None:
         """Continue from a checkpoint; the model must have its parameters before the trainer is created."""
@@ -207,17 +283,13 @@ class Trainer:
                 if chunk is None:
                     return
                 end = before + chunk.stop
-                seeds = self._seeds(epoch, chunk.index)
+                seeds = [self.config.seed, epoch, chunk.index]  # whichever thread trains the chunk
                 tokens = chunk.tokens if self.sample is None else self.sample.of(chunk)
                 worker.replica.train_chunk(worker, tokens, before + chunk.start, seeds, chunk.start)
                 self.reached = max(self.reached, end)
         except BaseException as error:
             self.failures.append(error)
             self.stopping = True
-
-    def _seeds(self, epoch: int, index: int) -> list[int]:
-        """Return the seeds of the random numbers of a chunk; they do not depend on the thread."""
-        return [self.config.seed, epoch, index]
 
     def held_out_loss(self) -> float:
         """Return the mean loss per prediction on the held-out text (see ``held_out``)."""
@@ -251,18 +323,9 @@ class Trainer:
         """Return the tallies of all threads, added up; ``STATS`` names them."""
         return self.replicas.totals()
 
-    def _report(
-        self,
-        epoch: int,
-        now: np.ndarray,
-        last: np.ndarray,
-        before_epoch: np.ndarray,
-        clock: Clock,
-        callbacks: Iterable[Callback],
-        *,
-        ended: bool = False,
-    ) -> None:
-        seconds = clock.seconds
+    def _report(self, epoch: int, now: np.ndarray, before_epoch: np.ndarray, *, ended: bool = False) -> None:
+        last, self._last = self._last, now
+        seconds = self._clock.seconds
         fraction = self.schedule.fraction(self.reached)
         loss = mean(now - last, "loss", "examples")
         if math.isinf(loss) or (
@@ -289,7 +352,7 @@ class Trainer:
             attention_concentration=concentration,
         )
         self.history.add(record)
-        for callback in callbacks:
+        for callback in self._callbacks:
             if callback(record):
                 self.stopping = True
 

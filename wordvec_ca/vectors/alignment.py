@@ -17,11 +17,11 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.tables import one_blas_thread
 from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 
+# Largest number of successive fits; they converge in three or four.
 ROUNDS = 10
-"""Largest number of successive fits; they converge in three or four."""
 
+# Share of the common words, those that move most, that the fit leaves out.
 LEFT_OUT = 0.2
-"""Share of the common words, those that move most, that the fit leaves out."""
 
 
 @dataclass(frozen=True)

@@ -9,26 +9,30 @@ this text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordvec_ca.files import data_frame, html_table
-from wordvec_ca.tables import Resamples
 
+# Default probability of an interval.
 LEVEL = 0.9
-"""Default probability of an interval."""
 
-COVERAGE = (0.82, 0.92)
-"""Share of the intervals of ``LEVEL`` that contain the cosine of another run: least and greatest value over
-bands of frequency and texts of 1 to 10 million words (docs/evidence, resamples). The share is smallest
-for the nearest words of frequent words in short texts, since these were selected for their high cosine.
-"""
+# Share of the intervals of ``LEVEL`` that contain the cosine of another run: least and greatest value over
+# bands of frequency, texts of 1 to 10 million words and, with 1 million, 2 to 10 models (docs/evidence,
+# resamples). The share is smallest for the nearest words of frequent words in short texts.
+COVERAGE = (0.80, 0.92)
+SHOWN_COVERAGE = "{:.0f} to {:.0f} %".format(*(100 * share for share in COVERAGE))
 
-WIDENING = 2**0.5
-"""Standard deviation of the difference between two runs on different texts, in units of that of one run;
-scripts/quality/resamples.py measures the coverage of the intervals."""
+
+def widening(models: int) -> float:
+    """Return the standard deviation of another run less the mean of the models, in units of that of a model.
+
+    The other text varies, so does the text that was resampled, and the mean of ``models`` of its samples
+    varies around that text.
+    """
+    return float((2 + 1 / models) ** 0.5)
 
 
 class Neighbour(NamedTuple):
@@ -41,7 +45,7 @@ class Neighbour(NamedTuple):
         Score of the published vectors: the cosine, or the score of an analogy.
     low, high : float
         Interval of the score in one run on other text; nan if the model was not trained with resamples. For
-        the nearest words of frequent words, 82 to 89 % of the 90 % intervals contained it, see ``COVERAGE``.
+        the nearest words of frequent words, 80 to 89 % of the 90 % intervals contained it, see ``COVERAGE``.
     agreement : int
         Number of resampled models in which the word is also found.
     """
@@ -79,8 +83,7 @@ class Neighbours(list[Neighbour]):
         names = ("word", "score", "interval", "agreement") if self.models else ("word", "score")
         title = f"{len(self)} neighbours"
         if self.models:
-            least, most = COVERAGE
-            title += f"; of intervals of {LEVEL:.0%}, {least:.0%} to {most:.0%} held the score of another run"
+            title += f"; of intervals of {LEVEL:.0%}, {SHOWN_COVERAGE} held the score of another run"
         return html_table(title, names, self._rows())
 
     def to_frame(self) -> Any:
@@ -115,7 +118,8 @@ def interval(
     values = np.asarray(resampled, np.float64)
     if cosine:
         values = np.arctanh(np.clip(values, -near, near))
-    half = stdtrit(len(values) - 1, (1 + level) / 2) * WIDENING * values.std(axis=0, ddof=1)
+    n = len(values)
+    half = stdtrit(n - 1, (1 + level) / 2) * widening(n) * values.std(axis=0, ddof=1)
     low, high = values.mean(axis=0) - half, values.mean(axis=0) + half
     return (np.tanh(low), np.tanh(high)) if cosine else (low, high)
 
@@ -126,42 +130,25 @@ def interval_of_difference(
     """Return the interval of the difference between one run of each of two models, second minus first."""
     from scipy.special import stdtrit
 
-    spread = np.sqrt(np.var(first, ddof=1) + np.var(second, ddof=1))
-    half = stdtrit(min(len(first), len(second)) - 1, (1 + level) / 2) * WIDENING * spread
+    spread = np.sqrt(sum(widening(len(runs)) ** 2 * np.var(runs, ddof=1) for runs in (first, second)))
+    half = stdtrit(min(len(first), len(second)) - 1, (1 + level) / 2) * spread
     middle = float(np.mean(second) - np.mean(first))
     return middle - float(half), middle + float(half)
 
 
-class Resampled(Protocol):
-    """Interface of vectors for `judged`. `KeyedVectors`, which implements it, imports this module."""
-
-    resamples: Resamples | None
-
-    @property
-    def key_to_index(self) -> Mapping[str, int]:
-        """The row of each word."""
-
-    def resampled(self, number: int) -> Self:
-        """Return one of the models."""
-
-    def highest(self, scores: np.ndarray, topn: int, left_out: set[int]) -> list[int]:
-        """Return the rows with the highest scores."""
-
-
-V = TypeVar("V", bound=Resampled)
-
-
 def judged(
-    vectors: V,
+    vectors: Any,
     found: Sequence[tuple[str, float]],
-    scores: Callable[[V], np.ndarray],
+    scores: Callable[[Any], np.ndarray],
     *,
     among: int,
     left_out: set[int],
     level: float = LEVEL,
     cosine: bool = True,
 ) -> Neighbours:
-    """Return the results of a search with intervals and agreement."""
+    """Return the results of a search in `KeyedVectors`, which imports this module, with intervals and
+    agreement.
+    """
     if vectors.resamples is None or not found:
         return Neighbours([Neighbour(word, score) for word, score in found], 0)
     rows = [vectors.key_to_index[word] for word, _ in found]

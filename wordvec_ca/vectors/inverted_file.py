@@ -27,11 +27,11 @@ from wordvec_ca.machine import usable_cpus
 from wordvec_ca.tables import one_blas_thread, row_blocks
 from wordvec_ca.vectors.neighbours import highest, lengths
 
+# Mean number of rows from which each centre is learnt.
 ROWS_PER_CENTRE = 64
-"""Mean number of rows from which each centre is learnt."""
 
+# How many times longer it takes to learn centres from a row than to assign a row to a list.
 LEARNING = 3
-"""How many times longer it takes to learn centres from a row than to assign a row to a list."""
 
 BATCH_ROWS = 8192
 SEED = 1
@@ -116,11 +116,9 @@ def write(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Assign the rows that have a direction to lists, and write the lists.
-
-    There are four times as many lists as the square root of the number of rows, so that a search compares the
-    query with about as many centres as rows. The file does not depend on the number of threads.
-    """
+    """Assign the rows that have a direction to lists, and write the lists."""
+    # There are four times as many lists as the square root of the number of rows, so that a search compares
+    # the query with about as many centres as rows. The file does not depend on the number of threads.
     from sklearn.cluster import MiniBatchKMeans
     from threadpoolctl import threadpool_limits
 

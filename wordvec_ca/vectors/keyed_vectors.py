@@ -534,8 +534,8 @@ class KeyedVectors(Lookup):
     def with_attention_folded(self) -> KeyedVectors:
         """Multiply vectors by the attention of their words, for programs that average vectors.
 
-        Directions, and therefore cosines between words, stay the same. If vectors have parts, each part is
-        multiplied by its own attention. N-grams have no attention and are left out.
+        Directions, and therefore cosines between words, stay the same. N-grams have no attention and are
+        left out.
 
         Returns
         -------
@@ -553,10 +553,8 @@ class KeyedVectors(Lookup):
                 "model (cawv train --model cbow-attn)"
             )
         folded = np.empty(self.vectors.shape, np.float32)
-        weights = [(part.columns, self.part(part.name).attention) for part in self.parts]
-        for columns, of_words in weights or [(slice(None), self.attention)]:
-            for rows in row_blocks(self.vectors):
-                np.multiply(self.vectors[rows, columns], of_words[rows, None], out=folded[rows, columns])
+        for rows in row_blocks(self.vectors):
+            np.multiply(self.vectors[rows], self.attention[rows, None], out=folded[rows])
         return KeyedVectors(
             self.index_to_key, folded, self.counts, {**self.metadata, "attention_folded": True}, oov=self.oov
         )
@@ -599,7 +597,7 @@ class KeyedVectors(Lookup):
         """Return vectors to which is added what the n-grams of each word tell of it, without training.
 
         Vectors of character n-grams are fitted to the vectors by ridge regression. Words of similar spelling
-        come nearer to each other, which improves similarity and analogies of any finished vectors; and words
+        come nearer to each other, which usually improves similarity and analogies of finished vectors; words
         without a row get a vector from their n-grams. See `wordvec_ca.tables.fitted_ngrams`.
 
         Parameters
@@ -647,3 +645,46 @@ def _listed(given: Any) -> list[Any]:
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], float):
         return [given]
     return list(given)
+
+
+def analogies(
+    vectors: KeyedVectors,
+    a: str,
+    b: str,
+    c: str,
+    found: Sequence[tuple[str, float]],
+    *,
+    method: str = "add",
+    restrict_vocab: int | None = None,
+    level: float = LEVEL,
+) -> Neighbours:
+    """Return, for each answer to an analogy, an interval of its score, and in how many models it is the
+    first.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+    a, b, c : str
+    found : sequence of (str, float)
+        The answers of ``vectors.analogy``.
+    method, restrict_vocab
+        As in ``vectors.analogy``.
+    level : float
+        Probability of the intervals.
+
+    Returns
+    -------
+    Neighbours
+    """
+    rows = [vectors.key_to_index.get(word, -1) for word in (a, b, c)]
+    if min(rows) < 0:  # a vector from n-grams, which resampled models do not have
+        return Neighbours([Neighbour(word, score) for word, score in found], 0)
+
+    def scores(model: KeyedVectors) -> np.ndarray:
+        search = model.most_similar if method == "add" else model.most_similar_cosmul
+        first, second, third = rows
+        values = search([second, third], [first], topn=None, restrict_vocab=restrict_vocab)
+        assert isinstance(values, np.ndarray)
+        return values
+
+    return judged(vectors, found, scores, among=1, left_out=set(rows), level=level, cosine=method == "add")

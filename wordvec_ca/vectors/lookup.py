@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Never, Self, TypeAlias
 from unicodedata import normalize
 
@@ -14,25 +14,23 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import in_memory
 from wordvec_ca.tables import (
     NgramVectors,
-    Part,
     Resamples,
     check_unique,
-    parts_of_record,
+    config_of,
     show_word,
     words_are_trained,
 )
 from wordvec_ca.vectors.neighbours import unit
 
+# Names of attributes that are computed at their first use.
 DERIVED = {"key_to_index", "_directions", "_first_rows"}
-"""Names of attributes that are computed at their first use."""
 
+# With more than MANY_WORDS words, the first FEW_LOOKUPS lookups search the list of words: for 1.6 million
+# words, a search takes .03 s, but building the dictionary takes 1 s.
 MANY_WORDS, FEW_LOOKUPS = 100_000, 10
-"""With more than MANY_WORDS words, the first FEW_LOOKUPS lookups search the list of words: for 1.6 million
-words, a search takes .03 s, but building the dictionary takes 1 s.
-"""
 
+# Largest number of rows of a search result that are remembered.
 KEPT_ROWS = 1_000
-"""Largest number of rows of a search result that are remembered."""
 
 Key: TypeAlias = "str | int | np.integer[Any]"
 
@@ -124,8 +122,8 @@ class Lookup:
     oov : {'ngrams', 'refuse'}
     """
 
+    # The file that the vectors are from, for messages.
     _model = "this model"
-    """The file that the vectors are from, for messages."""
 
     def __init__(
         self,
@@ -134,7 +132,7 @@ class Lookup:
         counts: Any = None,
         metadata: Mapping[str, Any] | None = None,
         ngrams: NgramVectors | None = None,
-        attention: Callable[..., np.ndarray] | None = None,
+        attention: Callable[[], np.ndarray] | None = None,
         resamples: Resamples | None = None,
         *,
         oov: str = "ngrams",
@@ -208,57 +206,6 @@ class Lookup:
         if weights.shape != (len(self),):
             raise DataError(f"attention should have a weight for each of {len(self)} words: {weights.shape}")
         return weights.view(AttentionArray)
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The parts of the vectors, if the model has several (``cawv train --parts``), else none.
-
-        Raises
-        ------
-        DataError
-            The record of the model is damaged.
-        """
-        if "part" in self.metadata:
-            return ()
-        try:
-            parts = parts_of_record(self.metadata)
-        except ValueError as error:
-            raise DataError(f"the record of the model: {error}") from error
-        return parts if parts and parts[-1].end == self.vector_size else ()
-
-    def part(self, name: str) -> Self:
-        """Return one part of the vectors, such as ``"near"`` for syntax or ``"far"`` for topics.
-
-        Parameters
-        ----------
-        name : str
-            Name of the part, as in ``cawv train --parts near:2,far``.
-
-        Returns
-        -------
-        KeyedVectors
-            The same words with a copy of the columns of the part, its attention, and ``metadata["part"]``.
-
-        Raises
-        ------
-        DataError
-            There is no such part.
-        """
-        parts = {part.name: part for part in self.parts}
-        if name not in parts:
-            known = f"they have {', '.join(parts)}" if parts else "they are in one part"
-            raise DataError(f"these vectors have no part {name!r}: {known} (cawv train --parts makes parts)")
-        columns = parts[name].columns
-        return type(self)(
-            self.index_to_key,
-            np.ascontiguousarray(self.vectors[:, columns]),
-            self.counts,
-            {**self.metadata, "part": name},
-            None if self.ngrams is None else self.ngrams.columns(columns),
-            None if self._read_attention is None else partial(self._read_attention, part=name),
-            None if self.resamples is None else self.resamples.columns(columns),
-            oov=self.oov,
-        )
 
     def resampled(self, number: int) -> Self:
         """Return a model of resampled text (``cawv train --resamples``), in the space of the vectors.
@@ -402,9 +349,7 @@ class Lookup:
         forms = [*_forms(word), *_forms(word.lower())]
         known = next((form for form in forms if self._row_of(form) >= 0), None)
         if known is None:
-            config = self.metadata.get("config")
-            lowercase = isinstance(config, dict) and config.get("lowercase") is True
-            form = word.lower() if lowercase else word
+            form = word.lower() if config_of(self.metadata).get("lowercase") is True else word
             known = form if form in self else None
         return known
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordvec_ca.files import Bar, data_frame, html_table
 from wordvec_ca.tables import row_blocks, show_word
@@ -99,10 +100,10 @@ class Directions:
         return normed
 
     def cosines(self, direction: np.ndarray, stop: int) -> np.ndarray:
-        """Return the cosines of the first ``stop`` vectors with a unit vector; 0 for zero rows, NaN for NaN.
-
-        The first call also computes the norms, in the same pass over memory.
+        """Return the cosines of the first ``stop`` vectors with a unit vector; 0 for zero rows, NaN for
+        NaN.
         """
+        # The first call also computes the norms, in the same pass over memory.
         cosines = np.empty(stop, self._dtype)
         n_words = len(self._vectors)
         first = "norms" not in self.__dict__ and stop == n_words
@@ -113,7 +114,7 @@ class Directions:
                 block = self._vectors[rows]
                 if first:
                     norms[rows] = lengths(block)
-                # not with BLAS, see `wordvec_ca.vectors.dot_products`
+                # not with BLAS, see `row_products`
                 np.einsum("ij,j->i", block, direction, out=cosines[rows])
         if first:
             self.__dict__["norms"] = norms
@@ -142,3 +143,55 @@ def highest(scores: np.ndarray, topn: int) -> list[int]:
     rows = np.flatnonzero(scores >= threshold)
     found: list[int] = rows[np.argsort(-scores[rows], kind="stable")][:n_best].tolist()
     return found
+
+
+# Number of rows of a block, which stays in the cache while several queries are multiplied with it.
+BLOCK_ROWS = 8192
+
+
+def row_products(
+    rows: NDArray[Any], queries: NDArray[np.float32], out: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Compute ``out[i, j] = <queries[i], rows[j]>`` of many stored rows, as fast as memory can be read."""
+    # Not with BLAS: its threads busy-wait for each other, and while another program ran, one product of
+    # blocks of some MB took 20 times as long. One thread reads a row about as fast as two.
+    n_queries, size = queries.shape
+    if rows.ndim != 2 or rows.shape[1] != size or out.shape != (n_queries, len(rows)):
+        raise ValueError(f"rows {rows.shape}, queries {queries.shape} and out {out.shape} do not fit")
+    if rows.dtype == np.float16:
+        # The bits of a float16, moved to those of a float32, give the number times 2^-112, also for
+        # subnormals.
+        _half_products()(rows.view(np.uint16), queries * np.float32(2.0**112), out)
+    elif rows.dtype == np.float32:
+        for start in range(0, len(rows), BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            for query, scores in zip(queries, out, strict=True):
+                np.einsum("ij,j->i", rows[part], query, out=scores[part])
+    else:
+        raise ValueError(f"rows are {rows.dtype}: they must be float32 or float16")
+    return out
+
+
+@cache
+def _half_products() -> Any:
+    """Return the compiled loop over float16 rows; numba is slow to import, and few vectors are float16."""
+    import numba
+
+    # Sums may be reordered, so that they vectorise; NaN and infinity keep their meaning.
+    @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+    def half_products(rows: Any, queries: Any, out: Any) -> None:
+        size = rows.shape[1]
+        bits = np.empty(size, np.uint32)
+        row = bits.view(np.float32)
+        sign, rest = np.uint32(0x8000), np.uint32(0x7FFF)
+        for j in range(rows.shape[0]):
+            for k in range(size):
+                half = np.uint32(rows[j, k])
+                bits[k] = ((half & sign) << np.uint32(16)) | ((half & rest) << np.uint32(13))
+            for i in range(queries.shape[0]):
+                total = np.float32(0)
+                for k in range(size):
+                    total += queries[i, k] * row[k]
+                out[i, j] = total
+
+    return half_products

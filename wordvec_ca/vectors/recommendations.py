@@ -11,8 +11,8 @@ from wordvec_ca.vectors.keyed_vectors import KeyedVectors
 from wordvec_ca.vectors.lookup import UnknownWordError
 from wordvec_ca.vectors.neighbours import highest
 
+# Number of items whose cosines with all others are held at a time: 1 GB with a million items.
 AT_ONCE = 256
-"""Number of items whose cosines with all others are held at a time: 1 GB with a million items."""
 
 
 def recommend(

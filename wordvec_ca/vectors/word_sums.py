@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+# A hyphen, a minus and a dash all mean minus.
 MINUS = "−–-"
-"""A hyphen, a minus and a dash all mean minus."""
 
 _SIGN = re.compile(rf"[+{MINUS}]")
 _CLEAR_SIGN = re.compile(r"[+−–]|\s-|-\s")
+# Largest number of signs in one part that are considered, since the time grows with their square.
 _MOST_SIGNS = 200
-"""Largest number of signs in one part that are considered, since the time grows with their square."""
 
 
 class Term(NamedTuple):
@@ -27,12 +27,10 @@ class Term(NamedTuple):
 
 
 def sum_terms(text: str, is_known: Callable[[str], bool]) -> list[Term]:
-    """Return the terms of a sum of words. A text that is not a sum is returned as the only term.
-
-    A known word is never split, whatever signs it contains. Hyphens without spaces do not make a sum: an
-    unknown ``well-read`` is a word, not a difference; ``well - read`` is one. A sum without spaces is split
-    at those signs that make the largest part of it known words, preferring long ones.
-    """
+    """Return the terms of a sum of words. A text that is not a sum is returned as the only term."""
+    # A known word is never split, whatever signs it contains. Hyphens without spaces do not make a sum: an
+    # unknown ``well-read`` is a word, not a difference; ``well - read`` is one. A sum without spaces is
+    # split at those signs that make the largest part of it known words, preferring long ones.
     text = text.strip()
     whole = [Term(text, 1)]
     if is_known(text) or not _CLEAR_SIGN.search(text):
@@ -68,11 +66,9 @@ def _value(sign: str) -> int:
 
 
 def _split(part: str, is_known: Callable[[str], bool]) -> list[tuple[str, str]]:
-    """Return the words of a part without spaces, each with the sign before it ("" for the first).
-
-    Of all ways to cut at signs, it is the one with the fewest characters in unknown words, then with the
-    fewest words, then with the longest first words.
-    """
+    """Return the words of a part without spaces, each with the sign before it ("" for the first)."""
+    # Of all ways to cut at signs, it is the one with the fewest characters in unknown words, then with the
+    # fewest words, then with the longest first words.
     ends = [place.start() for place in _SIGN.finditer(part)][:_MOST_SIGNS] + [len(part)]
     best: dict[int, tuple[int, int, list[int]]] = {len(part) + 1: (0, 0, [])}  # by where a word begins
     for begin in [0, *(end + 1 for end in ends[:-1])][::-1]:

@@ -15,10 +15,10 @@ import numpy as np
 
 from wordvec_ca.corpus import DocumentTags, ScannedDocuments, scan_documents
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.fitting import Corpus, PublicRows, loop_of
+from wordvec_ca.gensim.models.fitting import Corpus, loop_of
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
 from wordvec_ca.gensim.models.sentences import lines_of, tagged_brown
-from wordvec_ca.gensim.models.trim_rules import TrimRule
+from wordvec_ca.gensim.models.vocabulary import TrimRule
 from wordvec_ca.gensim.models.word2vec import FAST_VERSION, OnClassOnly, Word2Vec
 from wordvec_ca.training import MEASURED_DOCUMENTS, Inference, known_rows
 
@@ -95,7 +95,6 @@ class _Kept(NamedTuple):
     key: tuple[Any, ...]
     arrays: tuple[Any, ...]
     inference: Inference
-    public: dict[str, PublicRows]
 
 
 class Doc2Vec(Word2Vec):
@@ -304,14 +303,7 @@ class Doc2Vec(Word2Vec):
     ) -> None:
         """Count the words and the tags of documents, choose the words to keep and give all of them rows.
 
-        Parameters
-        ----------
-        corpus_iterable : iterable of TaggedDocument, optional
-            May be a generator.
-        corpus_file, update, progress_per, keep_raw_vocab, trim_rule
-            As in ``Word2Vec``. With ``update``, words and documents are added; existing ones do not change.
-        **kwargs : object
-            For ``prepare_vocab``.
+        Parameters are gensim's.
         """
         self._adding = bool(update)
         try:
@@ -410,14 +402,6 @@ class Doc2Vec(Word2Vec):
         The same words always have the same vector. A document without a known word gets zeros and a
         warning.
 
-        Parameters
-        ----------
-        doc_words : list of words, or list of lists of words
-        alpha, min_alpha : float, optional
-            Learning rates at the start and the end; by default those of the model.
-        epochs : int, optional
-            Passes over the document; by default those of the model.
-
         Returns
         -------
         ndarray of shape (vector_size,), or (n_documents, vector_size) for a list of lists, float32
@@ -437,23 +421,19 @@ class Doc2Vec(Word2Vec):
             raise RuntimeError("you must first build vocabulary before inferring vectors")
         words = list(doc_words)
         several = bool(words) and isinstance(words[0], list | tuple)
-        kept, public = self._inferring()
-        inference = kept.at(epochs or self.epochs, alpha or self.alpha, min_alpha or self.min_alpha)
+        inference = self._inferring().at(
+            epochs or self.epochs, alpha or self.alpha, min_alpha or self.min_alpha
+        )
         lines = known_rows(self.wv.key_to_index, words if several else [words])
-        # Arrays may have changed in place. One text reads few rows; to copy all takes longer than to infer.
-        copied = {name: rows for name, rows in public.items() if not rows.shared}
-        read = inference.rows_read(lines[0]) if copied and not several else {}
-        for name, rows in copied.items():
-            rows.take(read.get(name, slice(None)))
         found = inference.infer(lines, threads=inference.config.threads if several else 1)
         return found if several else found[0]
 
     _inference: _Kept | None = None
 
-    def _inferring(self) -> tuple[Inference, dict[str, PublicRows]]:
-        """Return the inference and the public arrays that it reads, kept until an array or an option differs.
+    def _inferring(self) -> Inference:
+        """Return the inference, kept until an array or an option differs.
 
-        To draw the negatives anew for each text would take longer than to infer its vector.
+        It reads what the arrays are at the time, as they may change in place.
         """
         scalar = int, float, str, np.generic
         options = {name: value for name, value in vars(self).items() if isinstance(value, scalar)}
@@ -468,8 +448,18 @@ class Doc2Vec(Word2Vec):
         ):
             n_documents = min(MEASURED_DOCUMENTS, len(self.dv.index_to_key))
             engine, public = loop_of(self, DocumentTags(n_documents), filled=False)
-            kept = self._inference = _Kept(key, arrays, Inference(engine), public)
-        return kept.inference, kept.public
+            in_place = all(rows.shared for rows in public.values())
+            copy_rows = None if in_place else lambda name, *given: public[name].copy(*given)
+            kept = self._inference = _Kept(key, arrays, Inference(engine, copy_rows))
+        return kept.inference
+
+    def _prepare_inference(self) -> None:
+        """Do at the end of training and loading, which take far longer, what the first text would wait for.
+
+        Not with a tree: to make it takes longer than to load a model.
+        """
+        if self.wv.key_to_index and len(self.dv) and not self.hs and self.train_count:
+            self._inferring()
 
     def similarity_unseen_docs(
         self,
@@ -497,16 +487,7 @@ class Doc2Vec(Word2Vec):
     ) -> None:
         """Write the format of word2vec.c: words, documents, or both in one file.
 
-        Parameters
-        ----------
-        fname : path
-        doctag_vec, word_vec : bool
-            Whether documents and words are written, respectively.
-        prefix : str, default "*dt_"
-            Text before each tag.
-        fvocab : path, optional
-            File to which lines of word and count are written too.
-        binary : bool, default False
+        Parameters are gensim's.
 
         Raises
         ------
@@ -536,14 +517,6 @@ class Doc2Vec(Word2Vec):
     def load(cls, fname: str | os.PathLike[str], mmap: str | None = None, rethrow: bool = False) -> Any:
         """Read what ``save`` wrote, or a ``Doc2Vec`` of gensim 4; training can continue from it.
 
-        Parameters
-        ----------
-        fname : path
-        mmap : {None, "r"}
-            "r" maps arrays from the file: they are read when they are used.
-        rethrow : bool
-            Ignored.
-
         Raises
         ------
         AttributeError
@@ -563,6 +536,7 @@ class Doc2Vec(Word2Vec):
         model.dv.key_to_index = {
             key: row for row, key in enumerate(model.dv.index_to_key) if isinstance(key, str)
         }
+        model._prepare_inference()
         return model
 
     load = OnClassOnly(load)  # type: ignore[assignment]

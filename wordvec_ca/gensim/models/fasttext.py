@@ -17,9 +17,9 @@ from wordvec_ca.gensim.models.fasttext_inner import (
     ft_ngram_hashes,
 )
 from wordvec_ca.gensim.models.fasttext_vectors import FastTextKeyedVectors
-from wordvec_ca.gensim.models.lifecycle import Trainables
+from wordvec_ca.gensim.models.keys import Trainables
 from wordvec_ca.gensim.models.sentences import MAX_WORDS_IN_BATCH, LineSentence
-from wordvec_ca.gensim.models.trim_rules import TrimRule
+from wordvec_ca.gensim.models.vocabulary import TrimRule
 from wordvec_ca.gensim.models.word2vec import FAST_VERSION, Word2Vec
 
 __all__ = [
@@ -39,8 +39,8 @@ __all__ = [
 FastTextTrainables = FastTextVocab = Trainables
 
 CBOW, SKIPGRAM, SUPERVISED = 1, 2, 3
+# Numbers of fastText's models and losses in a ``.bin``.
 HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING = 1, 2
-"""Numbers of fastText's models and losses in a ``.bin``."""
 
 
 class FastText(Word2Vec):
@@ -148,28 +148,14 @@ class FastText(Word2Vec):
 
     @classmethod
     def load_fasttext_format(cls, model_file: str | os.PathLike[str], encoding: str = "utf-8") -> FastText:
-        """Warn, and return ``load_facebook_model(model_file)``: gensim's name for it until 4.
-
-        Parameters
-        ----------
-        model_file : path
-        encoding : str, default "utf-8"
-        """
+        """Warn, and return ``load_facebook_model(model_file)``: gensim's name for it until 4."""
         warnings.warn("use load_facebook_model", DeprecationWarning, stacklevel=2)
         return load_facebook_model(model_file, encoding)
 
     def estimate_memory(
         self, vocab_size: int | None = None, report: dict[str, int] | None = None
     ) -> dict[str, int]:
-        """Return, and log, about how many bytes a model takes in gensim; here it takes no more.
-
-        Parameters
-        ----------
-        vocab_size : int, optional
-            Words; by default those of the model.
-        report : dict, optional
-            A report to extend.
-        """
+        """Return, and log, about how many bytes a model takes in gensim; here it takes no more."""
         report = super().estimate_memory(vocab_size, report)
         report["syn0_vocab"] = report.pop("vectors")
         if self.wv.bucket:
@@ -181,13 +167,6 @@ class FastText(Word2Vec):
 
 def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -> FastText:
     """Read a ``.bin`` of fastText, of any version; training can continue.
-
-    Parameters
-    ----------
-    path : path
-        May be compressed.
-    encoding : str, default "utf-8"
-        Encoding of its words. Bytes that are invalid in it become escapes, as in a Python literal.
 
     Raises
     ------
@@ -242,14 +221,7 @@ def save_facebook_model(
 ) -> None:
     """Write a ``.bin`` that fastText reads.
 
-    Parameters
-    ----------
-    model : FastText
-    path : path
-    encoding : str, default "utf-8"
-        Encoding of the words.
-    lr_update_rate, word_ngrams : int
-        Options of fastText to write to the file; nothing here uses them.
+    Parameters are gensim's; nothing here uses ``lr_update_rate`` and ``word_ngrams``, which the file has.
 
     Raises
     ------

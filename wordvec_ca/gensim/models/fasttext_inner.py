@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
+# fastText's end of line: it has no n-grams.
 END_OF_LINE = "</s>"
-"""fastText's end of line: it has no n-grams."""
 
 
 def compute_ngrams(word: str, min_n: int, max_n: int) -> list[str]:
-    """Return the n-grams of a word between ``<`` and ``>``, the shortest first.
-
-    Parameters
-    ----------
-    word : str
-    min_n, max_n : int
-        Characters of an n-gram.
-    """
+    """Return the n-grams of a word between ``<`` and ``>``, the shortest first."""
     marked = f"<{word}>"
     lengths = range(max(min_n, 1), min(max_n, len(marked)) + 1)
     return [marked[i : i + n] for n in lengths for i in range(len(marked) - n + 1)]
@@ -24,12 +17,6 @@ def compute_ngrams_bytes(word: str, min_n: int, max_n: int) -> list[bytes]:
     """Return the n-grams of a word in UTF-8, in the order of their places, as fastText does.
 
     A single mark, ``<`` or ``>``, is not an n-gram.
-
-    Parameters
-    ----------
-    word : str
-    min_n, max_n : int
-        Characters of an n-gram.
     """
     marked = f"<{word}>"
     found = []
@@ -49,14 +36,6 @@ def ft_hash_bytes(ngram: bytes) -> int:
 
 
 def ft_ngram_hashes(word: str, minn: int, maxn: int, num_buckets: int) -> list[int]:
-    """Return the buckets of a word's n-grams, in the order of their places.
-
-    Parameters
-    ----------
-    word : str
-    minn, maxn : int
-        Characters of an n-gram.
-    num_buckets : int
-    """
+    """Return the buckets of a word's n-grams, in the order of their places."""
     ngrams = [] if word == END_OF_LINE else compute_ngrams_bytes(word, minn, maxn)
     return [ft_hash_bytes(ngram) % num_buckets for ngram in ngrams]

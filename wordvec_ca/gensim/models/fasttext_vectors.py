@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.coded_rows import package_of
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors, Path
 from wordvec_ca.gensim.models.keys import random_vectors
+from wordvec_ca.gensim.models.stored import package_of
 from wordvec_ca.tables import NgramIndex, NgramVectors
 
 logger = logging.getLogger("gensim.models.fasttext")
@@ -97,42 +97,10 @@ class FastTextKeyedVectors(KeyedVectors):
         """Return the mean of the vectors of words, scaled to length 1; see ``get_mean_vector``."""
         return self.get_mean_vector(sentence)
 
-    def vectors_for_all(
-        self, keys: Iterable[Any], allow_inference: bool = True, copy_vecattrs: bool = False
-    ) -> KeyedVectors:
-        """Return the vectors of some keys, and of other strings too if ``allow_inference``.
-
-        Parameters
-        ----------
-        keys : iterable of keys
-        allow_inference : bool, default True
-            Make vectors of other strings from their n-grams.
-        copy_vecattrs : bool, default False
-            Copy the attributes of the keys; other strings get 0.
-        """
-        known: Any = self if allow_inference else self.key_to_index
-        chosen = [key for key in dict.fromkeys(keys) if key in known]
-        made = KeyedVectors(self.vector_size, len(chosen), dtype=self.vectors.dtype)
-        for key in chosen:
-            made.add_vector(key, self.get_vector(key))
-        if not copy_vecattrs:
-            made.expandos = {"count": np.arange(len(chosen), 0, -1)}
-            return made
-        rows = np.array([self.key_to_index.get(key, -1) for key in chosen], np.int64)
-        for name, values in self.expandos.items():
-            made.expandos[name] = np.where(rows >= 0, values[rows], np.zeros(1, values.dtype))
-        return made
-
     # ---- rows ---------------------------------------------------------------------------------------------
 
     def resize_vectors(self, seed: int = 0) -> None:
-        """Give rows with random numbers, the same as gensim's, to buckets and to keys that have none yet.
-
-        Parameters
-        ----------
-        seed : int
-            Seed of the random numbers.
-        """
+        """Give rows with random numbers, the same as gensim's, to buckets and to keys that have none yet."""
         if not len(self.vectors):  # no row is kept
             self.vectors_vocab, self.vectors_ngrams = self.vectors_vocab[:0], self.vectors_ngrams[:0]
         for name, n_rows, own_seed in (
@@ -182,6 +150,18 @@ class FastTextKeyedVectors(KeyedVectors):
         """
         _, state = stored.load(fname, mmap, package_of(cls))
         return stored.vectors_from(cls, state.get("wv", state))
+
+    def save_for_gensim(self, fname: Path) -> None:
+        """Write a file that gensim's class of this name reads, with the n-grams; needs gensim.
+
+        Raises
+        ------
+        ImportError
+            gensim is not installed.
+        DataError
+            The folder does not exist, or the program has put the drop-in in the place of gensim.
+        """
+        stored.save_for_gensim(self, fname)
 
     @classmethod
     def stored_it(cls, state: dict[str, Any]) -> bool:
@@ -237,14 +217,14 @@ class FastTextKeyedVectors(KeyedVectors):
         return {name: value for name, value in state.items() if name not in derived}
 
 
+# Default number of buckets of a model.
 USUAL_BUCKETS = 2_000_000
-"""Default number of buckets of a model."""
 
+# Largest number of buckets for each row in use, in models with more than ``USUAL_BUCKETS``.
 BUCKETS_OF_A_ROW = 1_000
-"""Largest number of buckets for each row in use, in models with more than ``USUAL_BUCKETS``."""
 
+# Above this size, rows not in use are zeros, which take no memory until they change, and not random.
 MOST_RANDOM_BYTES = 1 << 28
-"""Above this size, rows not in use are zeros, which take no memory until they change, and not random."""
 
 
 def _rows_of_all_buckets(bucket: int, size: int, n_rows: int) -> np.ndarray:

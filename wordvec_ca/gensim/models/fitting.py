@@ -1,4 +1,9 @@
-"""One call of ``train``: passes sentences, a ``TrainConfig`` and parameters to the trainer of wordvec_ca."""
+"""One call of ``train``: passes sentences, a ``TrainConfig`` and parameters to the trainer of wordvec_ca.
+
+gensim keeps a row for each word and each bucket. The loop has one row for all n-grams that occur in
+exactly the same words (``wordvec_ca.models.Subwords``): it starts as the mean of their rows, and its gain is
+added to each of them.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +19,30 @@ from typing import Any
 
 import numpy as np
 
-from wordvec_ca.corpus import DocumentTags, LiveTokens, Vocab, fingerprint, scan_token_lists
-from wordvec_ca.gensim.models.ngram_rows import NgramRows, ngram_options
+from wordvec_ca.corpus import (
+    DocumentTags,
+    LiveTokens,
+    Vocab,
+    fingerprint,
+    scan_token_lists,
+)
 from wordvec_ca.gensim.models.vocabulary import (
     files_of,
-    keep_probabilities,
     sample_share,
     scan_files,
     states_of,
 )
 from wordvec_ca.machine import usable_cpus
-from wordvec_ca.models import EmbeddingModel, Progress, ResolvedConfig, TrainConfig
-from wordvec_ca.training import Trainer
+from wordvec_ca.models import EmbeddingModel, Progress, ResolvedConfig, TrainConfig, keep_probabilities
+from wordvec_ca.training import Trainer, copy_rows
 
 logger = logging.getLogger("gensim.models.word2vec")
 
+# Number of words in the longest sentence; a wider window has no effect.
 WIDEST_WINDOW = 10_000
-"""Number of words in the longest sentence; a wider window has no effect."""
 
+# Number of sentences from which the mean length is estimated, if the number of words is unknown.
 FIRST_SENTENCES = 100
-"""Number of sentences from which the mean length is estimated, if the number of words is unknown."""
 
 
 @dataclass
@@ -55,11 +64,9 @@ def corpus_of(
     *,
     live: bool,
 ) -> Corpus:
-    """Return the sentences as rows of the model.
-
-    Words of files and lists are looked up once. Anything else is iterated again in each epoch; with
-    ``live`` lists are too, since callbacks may change them.
-    """
+    """Return the sentences as rows of the model."""
+    # Words of files and lists are looked up once. Anything else is iterated again in each epoch; with
+    # ``live`` lists are too, since callbacks may change them.
     index = model.wv.key_to_index
     files = [os.fspath(corpus_file)] if corpus_file is not None else files_of(corpus_iterable)
     known, scanned = model._scanned or ("", None)
@@ -152,20 +159,8 @@ class PublicRows:
     Rows of the loop are padded to 64 bytes. Programs in C read public arrays by address, so these are
     contiguous. Both are the same memory if a vector fills its row, that is, if its size is a multiple of 16.
 
-    Parameters
-    ----------
-    owner : object
-        The model or its table of vectors.
-    name : str
-        Name of the array.
-    rows : ndarray of shape (n, width), float32
-        Rows of the loop.
-    size : int
-        Dimensions of a vector; a row may hold several.
-    turn : int
-        gensim has the last ``turn`` vectors of a row first.
-    nodes : bool
-        Whether the rows are nodes of the tree: gensim numbers them from the leaves, the loop from the root.
+    A row of the loop may hold several vectors: gensim has the last ``turn`` of them first. It numbers nodes
+    of the tree from the leaves, the loop from the root.
     """
 
     def __init__(
@@ -196,23 +191,23 @@ class PublicRows:
         else:
             setattr(self._owner, self._name, np.require(self._public, np.float32, ["C", "W"]))
 
-    def take(self, chosen: Any = slice(None)) -> None:
-        """Copy rows of the public array to the loop: all, or some by their numbers in the loop."""
-        if self.shared:
-            return
-        n, parts, size = self._parts.shape
+    def take(self) -> None:
+        """Copy all rows of the public array to the loop."""
+        if not self.shared:
+            self.copy(np.arange(len(self._parts), dtype=np.int32), self._rows)
+
+    def copy(self, numbers: np.ndarray, room: np.ndarray) -> None:
+        """Copy rows of the public array, given by their numbers in the loop, to the beginning of an array."""
+        size = self._parts.shape[2]
         public = self._public
-        plain = parts == 1 and not self._nodes and not self._turn
-        if plain and public.dtype == np.float32 and public.flags.c_contiguous:
-            # each vector as one item: numpy copies chosen items at once, but the numbers of rows one by one
-            item = np.dtype((np.void, 4 * size))
-            places = np.ndarray((n,), item, self._rows, strides=self._rows.strides[:1])
-            places[chosen] = np.ndarray((n,), item, public)[chosen]
-            return
-        if self._nodes and isinstance(chosen, np.ndarray):
-            chosen = n - 1 - chosen
-        rows = public[:n][chosen].reshape(-1, parts, size)
-        self._parts[chosen] = np.roll(rows, -self._turn, axis=1) if self._turn else rows
+        if self._nodes:
+            numbers = np.int32(len(self._parts) - 1) - numbers
+        if public.dtype != np.float32 or not public.flags.c_contiguous:
+            public, numbers = (
+                np.asarray(public[numbers], np.float32, "C"),
+                np.arange(len(numbers), dtype=np.int32),
+            )
+        copy_rows(public, numbers, room, size, self._turn)
 
     def publish(self) -> None:
         """Copy all rows of the loop to the public array."""
@@ -229,11 +224,11 @@ def engine_of(model: Any) -> Any:
 def loop_of(
     model: Any, tags: DocumentTags | None = None, *, filled: bool = True
 ) -> tuple[Any, dict[str, PublicRows]]:
-    """Return the parameters of a model as the loop needs them, and the public arrays, by their names there.
-
-    The loop works on the memory of a public array if its rows need no padding; otherwise on a copy, which is
-    empty if it shall not be ``filled``.
+    """Return the parameters of a model as the loop needs them, and the public arrays, by their names
+    there.
     """
+    # The loop works on the memory of a public array if its rows need no padding; otherwise on a copy, which
+    # is empty if it shall not be ``filled``.
     counts = np.maximum(np.asarray(model.wv.expandos["count"], np.int64), 1)
     words = model.wv.spelled() if getattr(model.wv, "bucket", 0) else model.wv.index_to_key
     engine: Any = EmbeddingModel(config_of(model), Vocab.as_given(words, counts), tags)
@@ -343,7 +338,9 @@ def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]
         report.update()
         model.total_train_time += time.perf_counter() - started
     counts = engine.vocab.counts
-    kept = float(np.dot(counts, keep_probabilities(counts, model.sample)) / counts.sum())
+    kept = float(
+        np.dot(counts, keep_probabilities(counts, sample_share(counts, model.sample))) / counts.sum()
+    )
     raw = corpus.raw_tokens * engine.config.epochs
     if isinstance(corpus.tokens, LiveTokens):
         raw = corpus.tokens.raw_tokens
@@ -354,7 +351,7 @@ def fit(model: Any, corpus: Corpus, callbacks: Sequence[Any]) -> tuple[int, int]
         )
     if raw and not trainer.tally("examples"):
         warnings.warn(
-            "not one prediction was made, so the vectors stay random: no sentence had two words left"
+            "not one prediction was made, so the vectors stay as they are: no sentence had two words left"
             + (f" after sub-sampling (sample is {model.sample:g})" if model.sample else ""),
             stacklevel=4,
         )
@@ -367,3 +364,47 @@ def row_rates(model: Any) -> np.ndarray | None:
     if (factors == 1).all():
         return None
     return np.resize(factors, len(model.wv))
+
+
+def ngram_options(wv: Any) -> dict[str, Any]:
+    """Return the n-gram options of a ``TrainConfig``; an empty dict for vectors without n-grams."""
+    if not getattr(wv, "bucket", 0):
+        return {}
+    return {"subwords": True, "min_n": max(1, wv.min_n), "max_n": wv.max_n, "buckets": wv.bucket}
+
+
+class NgramRows:
+    """The rows of a model while it trains."""
+
+    def __init__(self, wv: Any, engine: EmbeddingModel) -> None:
+        assert engine.subwords is not None
+        assert engine.subwords.index.keys is not None
+        self._wv, self._subwords = wv, engine.subwords
+        self._buckets = engine.subwords.index.keys.astype(np.int64)
+        self._subwords.begin_with(
+            np.arange(len(wv)),
+            np.asarray(wv.vectors_vocab, np.float32),
+            np.arange(len(self._buckets)),
+            np.asarray(wv.vectors_ngrams[self._buckets], np.float32),
+        )
+        engine.compose()
+        self._before = self._rows().copy()
+
+    def _rows(self) -> np.ndarray:
+        return self._subwords.rows[:, : self._wv.vector_size]
+
+    def scatter_gains(self) -> None:
+        """Add the gains since the last call to the rows of words and buckets, and compose the vectors."""
+        wv = self._wv
+        gains = self._rows() - self._before
+        self._before += gains
+        wv.vectors_vocab += gains[: len(wv)] * _factors(wv.vectors_vocab_lockf, np.arange(len(wv)))
+        of_buckets = gains[self._subwords.index.rows]
+        wv.vectors_ngrams[self._buckets] += of_buckets * _factors(wv.vectors_ngrams_lockf, self._buckets)
+        wv.adjust_vectors()
+
+
+def _factors(lockf: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the factors of some rows' gains, shape (n, 1)."""
+    factors = np.asarray(lockf, np.float32)
+    return factors[rows % len(factors), np.newaxis]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.keys import random_vectors, seeded_vector
-from wordvec_ca.gensim.models.lifecycle import CompatVocab, Vocab
+from wordvec_ca.gensim.models.keys import CompatVocab, Vocab, random_vectors, seeded_vector
 from wordvec_ca.gensim.models.word2vec_format import Word2VecFormat
 from wordvec_ca.vectors import KeyedVectors as LightVectors
 
@@ -46,24 +45,24 @@ class KeyedVectors(Word2VecFormat):
     def vectors_for_all(
         self, keys: Iterable[Any], allow_inference: bool = True, copy_vecattrs: bool = False
     ) -> KeyedVectors:
-        """Return the vectors of some keys; unknown keys are left out.
-
-        Parameters
-        ----------
-        keys : iterable of keys
-        allow_inference : bool, default True
-            Take int keys for rows.
-        copy_vecattrs : bool, default False
-            Copy the attributes of the keys too.
-        """
+        """Return the vectors of some keys; unknown ones that have no n-grams are left out."""
         known: Any = self if allow_inference else self.key_to_index
         chosen = [key for key in dict.fromkeys(keys) if key in known]
-        rows = [self.get_index(key) for key in chosen]
+        rows = np.array([self.get_index(key, -1) for key in chosen], np.int64)
+        has_row = rows >= 0
+
+        def of_rows(values: np.ndarray) -> np.ndarray:
+            found = np.zeros((len(chosen), *values.shape[1:]), values.dtype)
+            found[has_row] = values[rows[has_row]]
+            return found
+
         made = KeyedVectors(self.vector_size, dtype=self.vectors.dtype)
         made.index_to_key, made.key_to_index = chosen, {key: row for row, key in enumerate(chosen)}
-        made.vectors, made.next_index = self.vectors[rows], len(chosen)
+        made.vectors, made.next_index = of_rows(self.vectors), len(chosen)
+        for place in np.flatnonzero(~has_row).tolist():  # FastText makes these of n-grams
+            made.vectors[place] = self.get_vector(chosen[place])
         if copy_vecattrs:
-            made.expandos = {name: values[rows] for name, values in self.expandos.items()}
+            made.expandos = {name: of_rows(values) for name, values in self.expandos.items()}
         else:
             made.expandos = {"count": np.arange(len(chosen), 0, -1)}
         return made
@@ -74,13 +73,6 @@ class KeyedVectors(Word2VecFormat):
         """Write the vectors to one file that ``load`` memory-maps; no pickle.
 
         ``cawv`` and the library safetensors read it too. ``save_for_gensim`` writes a file that gensim loads.
-
-        Parameters
-        ----------
-        fname_or_handle : path or binary file
-        **_ : object
-            gensim's ``separately``, ``sep_limit``, ``ignore``, ``pickle_protocol``: ignored, since arrays
-            need no files of their own and there is no pickle.
 
         Raises
         ------
@@ -94,12 +86,6 @@ class KeyedVectors(Word2VecFormat):
         """Read what ``save`` wrote, a ``.kv`` of gensim 1 to 4, or any other vectors that cawv reads.
 
         FastText's vectors come back as ``FastTextKeyedVectors``, with their n-grams.
-
-        Parameters
-        ----------
-        fname : path
-        mmap : {None, "r"}
-            "r" maps arrays from the file: they are read when they are used, and cannot be changed.
 
         Raises
         ------
@@ -147,10 +133,8 @@ prep_vectors = random_vectors
 def _load_word2vec_format(
     cls: type[KeyedVectors], *arguments: Any, binary_chunk_size: int | None = None, **options: Any
 ) -> KeyedVectors:
-    """Return vectors from a file, for programs that call this function of gensim's.
-
-    The last of gensim's nine parameters, ``binary_chunk_size``, is ignored.
-    """
+    """Return vectors from a file, for programs that call this function of gensim's."""
+    # The last of gensim's nine parameters, ``binary_chunk_size``, is ignored.
     # not cls.load_word2vec_format: that of a subclass may call this function, as in gensim
     read = KeyedVectors.load_word2vec_format.__func__  # type: ignore[attr-defined]
     table: KeyedVectors = read(cls, *arguments[:8], **options)

@@ -2,20 +2,77 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
+import platform
+import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wordvec_ca.gensim.models.lifecycle import Lifecycle
 from wordvec_ca.vectors import Directions
 from wordvec_ca.vectors import KeyedVectors as LightVectors
 
 logger = logging.getLogger(__name__)
 
 KEY_TYPES = (str, int, np.integer)
+
+
+class Lifecycle:
+    """Keeps a list of events, which is saved with the model."""
+
+    lifecycle_events: list[dict[str, Any]] | None
+
+    def add_lifecycle_event(
+        self, event_name: str, log_level: int | bool = logging.INFO, **event: Any
+    ) -> None:
+        """Add an event to the list."""
+        event["datetime"] = datetime.datetime.now().isoformat()
+        event |= {"python": sys.version, "platform": platform.platform(), "event": event_name}
+        if log_level:
+            logging.getLogger("gensim.utils").log(
+                log_level, "%s lifecycle event %s", type(self).__name__, event
+            )
+        events = vars(self).setdefault("lifecycle_events", [])
+        if events is not None:  # None: the user wants no list
+            events.append(event)
+
+
+class CompatVocab:
+    """A word as gensim 3 stores it: its count and other attributes."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.count = 0
+        self.__dict__.update(kwargs)
+
+    def __lt__(self, other: CompatVocab) -> bool:
+        return bool(self.count < other.count)
+
+    def __str__(self) -> str:
+        values = [f"{key}:{value!r}" for key, value in sorted(vars(self).items()) if not key.startswith("_")]
+        return f"{type(self).__name__}<{', '.join(values)}>"
+
+
+Vocab = CompatVocab
+
+
+class Heapitem(NamedTuple):
+    """A node of a Huffman tree, ordered by its count alone."""
+
+    count: Any
+    index: Any
+    left: Any
+    right: Any
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.count < other.count)
+
+
+class Trainables(SimpleNamespace):
+    """An object in models of gensim 3 that holds only attributes."""
 
 
 class KeyTable(Lifecycle, LightVectors):
@@ -111,13 +168,6 @@ class KeyTable(Lifecycle, LightVectors):
     ) -> None:
         """Make room for attributes, one value for each key; by default for the existing attributes.
 
-        Parameters
-        ----------
-        attrs : iterable of str, optional
-            Names of the attributes.
-        types : iterable of type, optional
-            Type of each attribute.
-
         Raises
         ------
         TypeError
@@ -150,15 +200,7 @@ class KeyTable(Lifecycle, LightVectors):
         return room
 
     def set_vecattr(self, key: Any, attr: str, val: Any) -> None:
-        """Set an attribute of a key; all keys get that attribute, 0 by default.
-
-        Parameters
-        ----------
-        key : key
-        attr : str
-        val : object
-            The value; for an existing attribute, of the attribute's type.
-        """
+        """Set an attribute of a key; all keys get that attribute, 0 by default."""
         row, room = self.get_index(key), self._room(attr, type(val), len(self))
         room[row] = val
         self.expandos[attr] = room
@@ -177,11 +219,6 @@ class KeyTable(Lifecycle, LightVectors):
 
     def add_vector(self, key: Any, vector: Any) -> int:
         """Add a key and its vector in the next empty row, or at the end; return the row.
-
-        Parameters
-        ----------
-        key : key
-        vector : array_like of shape (vector_size,)
 
         Raises
         ------
@@ -213,15 +250,6 @@ class KeyTable(Lifecycle, LightVectors):
         replace: bool = False,
     ) -> None:
         """Add keys and their vectors at the end.
-
-        Parameters
-        ----------
-        keys : key or list of keys
-        weights : array_like of shape (n_keys, vector_size)
-        extras : dict of str to ndarray of shape (n_keys,), optional
-            Attributes of the keys.
-        replace : bool, default False
-            Whether to replace the vectors of known keys; otherwise they do not change.
 
         Raises
         ------
@@ -282,11 +310,6 @@ class KeyTable(Lifecycle, LightVectors):
         """Give rows to keys that have none yet, with random vectors.
 
         The vectors are uniform within plus or minus 1 / vector_size, the same numbers as gensim's.
-
-        Parameters
-        ----------
-        seed : int
-            Seed of the random numbers.
         """
         shape = (len(self.index_to_key), self.vector_size)
         if self.vectors.shape != shape:
@@ -335,13 +358,7 @@ class KeyTable(Lifecycle, LightVectors):
         self.__dict__.pop("_kept", None)
 
     def fill_norms(self, force: bool = False) -> None:
-        """Compute the lengths of the vectors, unless they are known.
-
-        Parameters
-        ----------
-        force : bool, default False
-            Whether to compute them again, after ``vectors`` was changed in place.
-        """
+        """Compute the lengths of the vectors, unless they are known."""
         if force:
             self.forget_norms()
         self._directions.norms  # noqa: B018 - computed at the first use
@@ -360,10 +377,10 @@ class KeyTable(Lifecycle, LightVectors):
 
 
 def random_vectors(shape: tuple[int, int], former: np.ndarray | None = None, seed: int = 0) -> np.ndarray:
-    """Return random vectors, uniform within plus or minus 1 / d, with those of ``former`` in the first rows.
-
-    The numbers are those of gensim for the same seed.
+    """Return random vectors, uniform within plus or minus 1 / d, with those of ``former`` in the first
+    rows.
     """
+    # The numbers are those of gensim for the same seed.
     vectors = np.random.default_rng(seed=seed).random(shape, dtype=np.float32)
     vectors *= 2.0
     vectors -= 1.0

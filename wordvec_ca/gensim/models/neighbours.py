@@ -1,17 +1,23 @@
-"""Similarities of keys: the nearest keys, distances, ranks."""
+"""Similarities of keys: the nearest keys, distances, ranks, and how far they agree with files of analogies
+and of word pairs, with gensim's results.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from wordvec_ca.gensim.models.keys import KEY_TYPES, KeyTable
-from wordvec_ca.vectors import cosine
+from wordvec_ca.gensim.models.sentences import lines_of
+from wordvec_ca.vectors import Directions, cosine, highest
 
 logger = logging.getLogger(__name__)
 
@@ -31,18 +37,7 @@ class NeighbourQueries(KeyTable):
     ) -> Any:
         """Return the keys whose vectors have the highest cosines with a sum of vectors (3CosAdd).
 
-        Parameters
-        ----------
-        positive, negative : key, ndarray, (key, weight), or a list of them
-            Vectors to add and to subtract.
-        topn : int or None, default 10
-            Number of keys to return; None for the cosines of all.
-        clip_start, clip_end : int, optional
-            Search only these rows.
-        restrict_vocab : int, optional
-            Search only this number of first rows.
-        indexer : object, optional
-            An index with a method ``most_similar(vector, topn)`` that searches instead.
+        Parameters are gensim's.
 
         Returns
         -------
@@ -71,13 +66,6 @@ class NeighbourQueries(KeyTable):
     def rank_by_centrality(self, words: Iterable[Any], use_norm: bool = True) -> list[tuple[Any, Any]]:
         """Return (cosine with the mean of all, word), the most central word first.
 
-        Parameters
-        ----------
-        words : iterable of keys
-            The words to rank; unknown ones are left out, with a warning.
-        use_norm : bool, default True
-            Scale vectors to length 1 first.
-
         Raises
         ------
         ValueError
@@ -104,13 +92,7 @@ class NeighbourQueries(KeyTable):
         return np.dot(vectors_all, vector_1) / np.where(lengths > 0, lengths, 1)
 
     def distances(self, word_or_vector: Any, other_words: Sequence[Any] = ()) -> np.ndarray:
-        """Return 1 - cosine with other words, or with all.
-
-        Parameters
-        ----------
-        word_or_vector : key or ndarray
-        other_words : sequence of keys
-        """
+        """Return 1 - cosine with other words, or with all."""
         vector = self.get_vector(word_or_vector) if isinstance(word_or_vector, KEY_TYPES) else word_or_vector
         rows = [self.get_index(word) for word in other_words]
         return 1 - self.cosine_similarities(vector, self.vectors[rows] if rows else self.vectors)
@@ -161,13 +143,6 @@ class NeighbourQueries(KeyTable):
     def wmdistance(self, document1: Sequence[Any], document2: Sequence[Any], norm: bool = True) -> float:
         """Return the Word Mover's Distance of two lists of words (Kusner et al. 2015); needs POT.
 
-        Parameters
-        ----------
-        document1, document2 : sequence of keys
-            Lists of words; unknown words are left out.
-        norm : bool, default True
-            Scale vectors to length 1 first.
-
         Returns
         -------
         float
@@ -203,3 +178,145 @@ class NeighbourQueries(KeyTable):
     def similarity_unseen_docs(self, *_: Any, **__: Any) -> None:
         """Raise an error: only Doc2Vec models have this method."""
         raise NotImplementedError("similarity_unseen_docs is for Doc2Vec models; use gensim's")
+
+
+Path = str | os.PathLike[str]
+
+
+class Evaluated(NeighbourQueries):
+    """Evaluation of the vectors of a table; parameters and attributes are those of ``KeyTable``."""
+
+    def evaluate_word_analogies(
+        self,
+        analogies: Path,
+        restrict_vocab: int = 300000,
+        case_insensitive: bool = True,
+        dummy4unknown: bool = False,
+        similarity_function: str = "most_similar",
+    ) -> tuple[float, list[dict[str, Any]]]:
+        """Return the share of analogy questions with the right answer, and the answers by section.
+
+        Parameters are gensim's.
+
+        Raises
+        ------
+        ValueError
+            A question precedes the first section.
+        """
+        rows = self._rows_of(restrict_vocab, case_insensitive)
+        directions = Directions(self.index_to_key, self.vectors[:restrict_vocab]).normed()
+        spelled = [str(key) for key in self.index_to_key[:restrict_vocab]]
+        if case_insensitive:
+            spelled = [key.upper() for key in spelled]
+        sections: list[dict[str, Any]] = []
+        unknown = asked = 0
+        with closing(lines_of(analogies)) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.startswith(": "):
+                    sections.append({"section": line[2:].strip(), "correct": [], "incorrect": []})
+                    continue
+                if not sections:
+                    raise ValueError(f"Missing section header before line #{number} in {analogies}")
+                words = tuple((line.upper() if case_insensitive else line).split())
+                if len(words) != 4:
+                    logger.info("Skipping invalid line #%i in %s", number, analogies)
+                    continue
+                asked += 1
+                if not all(word in rows for word in words):
+                    unknown += 1
+                    if dummy4unknown:
+                        sections[-1]["incorrect"].append(words)
+                    continue
+                a, b, c = (rows[word] for word in words[:3])
+                scores = directions @ (directions[b] + directions[c] - directions[a])
+                scores[[a, b, c]] = -np.inf
+                found = (spelled[row] for row in highest(scores, 5))
+                nearest = next((word for word in found if word not in words[:3]), None)
+                sections[-1]["correct" if nearest == words[3] else "incorrect"].append(words)
+        for section in sections:
+            _share_correct(section)
+        total: dict[str, Any] = {"section": "Total accuracy"}
+        for kind in ("correct", "incorrect"):
+            total[kind] = [words for section in sections for words in section[kind]]
+        logger.info("Quadruplets with out-of-vocabulary words: %.1f%%", 100 * unknown / max(asked, 1))
+        return _share_correct(total), [*sections, total]
+
+    def _rows_of(self, restrict_vocab: int | None, case_insensitive: bool) -> dict[str, int]:
+        """Return the rows of the first words by their spelling; among equal spellings the first row."""
+        rows: dict[str, int] = {}
+        for row, key in enumerate(self.index_to_key[:restrict_vocab]):
+            rows.setdefault(str(key).upper() if case_insensitive else key, row)
+        return rows
+
+    def evaluate_word_pairs(
+        self,
+        pairs: Path,
+        delimiter: str = "\t",
+        encoding: str = "utf8",
+        restrict_vocab: int = 300000,
+        case_insensitive: bool = True,
+        dummy4unknown: bool = False,
+    ) -> tuple[Any, Any, float]:
+        """Return how similarities of pairs of words correlate with those that people gave.
+
+        Parameters are gensim's.
+
+        Returns
+        -------
+        pearson, spearman : (statistic, pvalue)
+        oov_ratio : float
+            Percentage of pairs with an unknown word.
+
+        Raises
+        ------
+        ValueError
+            No pair has two known words.
+        """
+        rows = self._rows_of(restrict_vocab, case_insensitive)
+        gold, ours, unknown = [], [], 0
+        with closing(lines_of(pairs, encoding)) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.startswith("#") or not line.strip():
+                    continue
+                try:
+                    a, b, score = (line.upper() if case_insensitive else line).split(delimiter)
+                    similarity = float(score)
+                except ValueError:
+                    logger.info("Skipping invalid line #%d in %s", number, pairs)
+                    continue
+                known = a in rows and b in rows
+                unknown += not known
+                if known or dummy4unknown:
+                    gold.append(similarity)
+                    ours.append(self.similarity(rows[a], rows[b]) if known else 0.0)
+        if not gold:
+            raise ValueError(
+                f"No valid similarity judgements found in {pairs}: either invalid format or all are "
+                f"out-of-vocabulary in {self}"
+            )
+        pearson, spearman = stats.pearsonr(gold, ours), stats.spearmanr(gold, ours)
+        share = 100 * unknown / (len(gold) + (0 if dummy4unknown else unknown))
+        self.log_evaluate_word_pairs(pearson, spearman, share, pairs)
+        return pearson, spearman, share
+
+    @staticmethod
+    def log_accuracy(section: dict[str, Any]) -> None:
+        """Log the share of right answers of a section."""
+        _share_correct(section)
+
+    @staticmethod
+    def log_evaluate_word_pairs(pearson: Any, spearman: Any, oov: float, pairs: Any) -> None:
+        """Log the results of ``evaluate_word_pairs``."""
+        logger.info("Pearson correlation coefficient against %s: %.4f", pairs, pearson[0])
+        logger.info("Spearman rank-order correlation coefficient against %s: %.4f", pairs, spearman[0])
+        logger.info("Pairs with unknown words ratio: %.1f%%", oov)
+
+
+def _share_correct(section: dict[str, Any]) -> float:
+    """Return, and log, the share of right answers of a section."""
+    right, wrong = len(section["correct"]), len(section["incorrect"])
+    if not right + wrong:
+        return 0.0
+    share = right / (right + wrong)
+    logger.info("%s: %.1f%% (%i/%i)", section["section"], 100 * share, right, right + wrong)
+    return share

@@ -17,18 +17,18 @@ from typing import Any
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, write_errors
-from wordvec_ca.gensim.models.trim_rules import prune_vocab
+from wordvec_ca.gensim.models.vocabulary import prune_vocab
 
 logger = logging.getLogger("gensim.models.phrases")
 
 _WORDS = ("a an the", "and or", "at by for from in of on to with without")
+# Words that may occur inside an English phrase, as in "eye of the beholder".
 ENGLISH_CONNECTOR_WORDS = frozenset(word for words in _WORDS for word in words.split())
-"""Words that may occur inside an English phrase, as in "eye of the beholder"."""
 
 NEVER = float("-inf")
 
+# Names of the arguments of a scoring function.
 ARGUMENTS = ("worda_count", "wordb_count", "bigram_count", "len_vocab", "min_count", "corpus_word_count")
-"""Names of the arguments of a scoring function."""
 
 
 def original_scorer(
@@ -41,15 +41,7 @@ def original_scorer(
 ) -> float:
     """Return (n_ab - min_count) / (n_a n_b) * (number of types), after Mikolov et al. 2013, equation 6.
 
-    Parameters
-    ----------
-    worda_count, wordb_count, bigram_count : float
-        How often the first word, the second word and the pair occur.
-    len_vocab : float
-        Number of different words and pairs.
-    min_count : float
-    corpus_word_count : float
-        Not used.
+    Parameters are gensim's.
     """
     both = worda_count * wordb_count
     return (bigram_count - min_count) / both * len_vocab if both else NEVER
@@ -65,16 +57,7 @@ def npmi_scorer(
 ) -> float:
     """Return normalised pointwise mutual information, from -1 to 1 (Bouma 2009).
 
-    Parameters
-    ----------
-    worda_count, wordb_count, bigram_count : float
-        How often the first word, the second word and the pair occur.
-    len_vocab : float
-        Not used.
-    min_count : float
-        Pairs with fewer occurrences are not phrases.
-    corpus_word_count : float
-        Number of words in the text.
+    Parameters are gensim's.
     """
     if bigram_count < min_count or not (worda_count and wordb_count and bigram_count):
         return NEVER
@@ -98,15 +81,7 @@ class _PhrasesTransformation:
     def score_candidate(
         self, word_a: str, word_b: str, in_between: list[str]
     ) -> tuple[str, float] | tuple[None, None]:
-        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase.
-
-        Parameters
-        ----------
-        word_a, word_b : str
-            Where it begins and ends.
-        in_between : list of str
-            Connector words.
-        """
+        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase."""
         raise NotImplementedError
 
     def analyze_sentence(self, sentence: Iterable[str]) -> Iterator[tuple[str, float | None]]:
@@ -149,12 +124,6 @@ class _PhrasesTransformation:
     def save(self, fname: str | os.PathLike[str], **_: Any) -> None:
         """Write everything to a JSON file that ``load`` reads.
 
-        Parameters
-        ----------
-        fname : path
-        **_ : object
-            Ignored.
-
         Raises
         ------
         DataError
@@ -178,12 +147,6 @@ class _PhrasesTransformation:
     @classmethod
     def load(cls, fname: str | os.PathLike[str], **_: Any) -> Any:
         """Read what ``save`` wrote: a `Phrases` or a `FrozenPhrases`.
-
-        Parameters
-        ----------
-        fname : path
-        **_ : object
-            Ignored.
 
         Raises
         ------
@@ -319,15 +282,7 @@ class Phrases(_PhrasesTransformation):
     def score_candidate(
         self, word_a: str, word_b: str, in_between: list[str]
     ) -> tuple[str, float] | tuple[None, None]:
-        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase.
-
-        Parameters
-        ----------
-        word_a, word_b : str
-            Where it begins and ends.
-        in_between : list of str
-            Connector words.
-        """
+        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase."""
         phrase = self.delimiter.join([word_a, *in_between, word_b])
         counts = [self.vocab.get(token, 0) for token in (word_a, word_b, phrase)]
         if min(counts) <= 0:
@@ -386,15 +341,7 @@ class FrozenPhrases(_PhrasesTransformation):
     def score_candidate(
         self, word_a: str, word_b: str, in_between: list[str]
     ) -> tuple[str, float] | tuple[None, None]:
-        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase.
-
-        Parameters
-        ----------
-        word_a, word_b : str
-            Where it begins and ends.
-        in_between : list of str
-            Connector words.
-        """
+        """Return the phrase from one word to another and its score, or (None, None) if it is not a phrase."""
         phrase = self.delimiter.join([word_a, *in_between, word_b])
         score = self.phrasegrams.get(phrase, NEVER)
         return (phrase, score) if score > self.threshold else (None, None)

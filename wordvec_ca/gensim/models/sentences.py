@@ -10,8 +10,8 @@ from typing import Any
 
 from wordvec_ca.files import open_by_content
 
+# Default for the largest number of tokens of a sentence.
 MAX_WORDS_IN_BATCH = 10_000
-"""Default for the largest number of tokens of a sentence."""
 
 READ_BYTES = 1 << 16
 

@@ -1,5 +1,9 @@
 """Models and vectors on disk: one memory-mapped safetensors file, no pickle; gensim's files are read too.
 
+Classes of other packages, such as compress-fasttext's, extend ours and keep codes in place of vectors. Such
+an object is stored as its attributes, and restored without a call of any function. A file can name only
+classes of one package, the package of the class whose ``load`` reads it, and only classes that are imported.
+
 The file holds the arrays, the keys, and the other attributes as JSON. Attributes that JSON cannot hold
 (functions, objects) are left out; ``pickle`` keeps them.
 """
@@ -10,6 +14,7 @@ import json
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +24,6 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import write_errors
 from wordvec_ca.formats import map_tensors, read_gensim_state, read_vectors, write_arrays, write_gensim_model
-from wordvec_ca.gensim.models.coded_rows import from_parts, package_of, to_parts
 from wordvec_ca.gensim.models.keys import KeyTable
 from wordvec_ca.tables import check_trained
 
@@ -27,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 Table = TypeVar("Table", bound=KeyTable)
 
+# Attributes that are stored in another way, or computed again.
 LEFT_OUT = {
     "hashfxn",
     "wv",
@@ -39,13 +44,12 @@ LEFT_OUT = {
     "raw_vocab",
     "load",
 }
-"""Attributes that are stored in another way, or computed again."""
 
+# Attributes that may hold codes in place of an array.
 ROWS = ("vectors", "vectors_ngrams")
-"""Attributes that may hold codes in place of an array."""
 
+# Attributes of keys that follow from their counts.
 OF_THE_TREE = {"code", "point"}
-"""Attributes of keys that follow from their counts."""
 
 
 def save(thing: Any, target: Any) -> None:
@@ -260,18 +264,9 @@ def vectors_from(cls: type[Table], state: dict[str, Any]) -> Table:
     return table
 
 
-def save_for_gensim(model: Any, fname: str | os.PathLike[str]) -> None:
-    """Write a model that gensim reads; see ``Word2Vec.save_for_gensim``."""
-    arrays = {name: getattr(model, name) for name in ("syn1neg", "syn1") if hasattr(model, name)}
-    arrays |= {"vectors": model.wv.vectors, "count": np.asarray(model.wv.expandos["count"])}
-    arrays |= {"sample_int": np.asarray(model.wv.expandos["sample_int"], np.uint32)}
-    left_out = {*arrays, "wv", "random", "hashfxn", "raw_vocab", "syn1neg", "syn1"}
-    attributes = {
-        name: value
-        for name, value in vars(model).items()
-        if name not in left_out and not name.startswith("_")
-    }
-    write_gensim_model(model.wv.index_to_key, arrays, attributes, fname)
+def save_for_gensim(thing: Any, fname: str | os.PathLike[str]) -> None:
+    """Write a model or vectors with n-grams, which gensim reads; see ``Word2Vec.save_for_gensim``."""
+    write_gensim_model(next(cls.__name__ for cls in type(thing).__mro__ if not package_of(cls)), thing, fname)
 
 
 def take(model: Any, state: dict[str, Any]) -> None:
@@ -299,3 +294,60 @@ def take(model: Any, state: dict[str, Any]) -> None:
             not isinstance(array, np.ndarray) or array.shape != (n_words, model.layer1_size)
         ):
             raise DataError(f"{name} of the model does not fit its {n_words} words")
+
+
+def package_of(cls: type) -> str:
+    """Return the package that defines a class, or "" for this one."""
+    package = cls.__module__.partition(".")[0]
+    return "" if package == __name__.partition(".")[0] else package
+
+
+def to_parts(value: Any, name: str, package: str, tensors: dict[str, np.ndarray]) -> Any:
+    """Add an object's arrays to ``tensors``, as ``coded.NAME`` with its ``name``; return the rest as JSON."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    stored = f"coded.{name}"
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        tensors[stored] = value
+        return {"array": stored}
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return {"dtype": np.dtype(value).str}
+    if isinstance(value, dict) and all(isinstance(n, int | np.integer) for row in value.items() for n in row):
+        tensors[stored] = np.array(list(value.items()), np.int64).reshape(-1, 2)
+        return {"numbers": stored}
+    cls = type(value)
+    if not package or package_of(cls) != package or not hasattr(value, "__dict__"):
+        raise DataError(f"{name} is a {cls.__name__}: only arrays are saved; use pickle")
+    return {
+        "class": [cls.__module__, cls.__qualname__],
+        "parts": {
+            part: to_parts(one, f"{name}.{part}", package, tensors) for part, one in vars(value).items()
+        },
+    }
+
+
+def from_parts(parts: Any, package: str, tensors: dict[str, np.ndarray]) -> Any:
+    """Return the object that `to_parts` took apart, and remove its arrays from the tensors."""
+    if not isinstance(parts, dict):
+        return parts
+    try:
+        if "array" in parts:
+            return tensors.pop(parts["array"])
+        if "dtype" in parts:
+            return np.dtype(parts["dtype"])
+        if "numbers" in parts:
+            return dict(tensors.pop(parts["numbers"]).tolist())
+        module, name = parts["class"]
+        if not package or module.partition(".")[0] != package:
+            raise TypeError(f"a {module}.{name} is loaded by a class of its package, and not by others")
+        # Not imported here: a module that a file names must not run because the file is loaded.
+        if module not in sys.modules:
+            raise TypeError(f"{module} is not imported: import it, then load the file")
+        cls = getattr(sys.modules[module], name)
+        if not isinstance(cls, type) or package_of(cls) != package:
+            raise TypeError(f"{module}.{name} is not a class of {package}")
+        whole: Any = object.__new__(cls)
+        vars(whole).update({key: from_parts(part, package, tensors) for key, part in parts["parts"].items()})
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise DataError(f"the file's rows of codes cannot be made: {error}") from error
+    return whole

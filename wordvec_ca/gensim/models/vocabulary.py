@@ -1,11 +1,11 @@
-"""The vocabulary of a model: counts, chooses and sorts words as gensim does."""
+"""The vocabulary of a model: counts, chooses and sorts words as gensim does, also by a caller's rule."""
 
 from __future__ import annotations
 
 import logging
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from itertools import chain, compress, pairwise
 from types import GeneratorType
 from typing import Any
@@ -22,10 +22,9 @@ from wordvec_ca.corpus import (
 )
 from wordvec_ca.files import content_words, html_table
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
-from wordvec_ca.gensim.models.lifecycle import Lifecycle
+from wordvec_ca.gensim.models.keys import Lifecycle
 from wordvec_ca.gensim.models.sentences import LineSentence, PathLineSentences
-from wordvec_ca.gensim.models.trim_rules import TrimRule, keep_vocab_item, prune_vocab
-from wordvec_ca.models import word_paths
+from wordvec_ca.models import keep_probabilities, word_paths
 
 logger = logging.getLogger("gensim.models.word2vec")
 
@@ -85,22 +84,7 @@ class Vocabulary(Lifecycle):
     ) -> None:
         """Count the words of a corpus, choose those to keep and give them rows.
 
-        Parameters
-        ----------
-        corpus_iterable : iterable of lists of words, optional
-            May be a generator.
-        corpus_file : path, optional
-            A file of sentences, one a line, words between white space.
-        update : bool, default False
-            Add the words to those of the model, which keep their rows and parameters.
-        progress_per : int
-            Ignored: there is a log record when the corpus has been read.
-        keep_raw_vocab : bool, default False
-            Keep ``raw_vocab``, the counts of all words.
-        trim_rule : callable, optional
-            Takes (word, count, min_count) and returns RULE_DISCARD, RULE_KEEP or RULE_DEFAULT.
-        **kwargs : object
-            Arguments of ``prepare_vocab``.
+        Parameters are gensim's.
 
         Raises
         ------
@@ -130,16 +114,7 @@ class Vocabulary(Lifecycle):
     ) -> None:
         """Choose words by given counts and give them rows.
 
-        Parameters
-        ----------
-        word_freq : mapping of word to int
-        keep_raw_vocab : bool, default False
-            Keep ``raw_vocab``.
-        corpus_count : int, optional
-            Number of sentences in the corpus.
-        trim_rule : callable, optional
-        update : bool, default False
-            As in ``build_vocab``.
+        Parameters are gensim's.
         """
         self.corpus_count, self._scanned = corpus_count or 0, None
         self.raw_vocab = dict(word_freq)
@@ -156,14 +131,7 @@ class Vocabulary(Lifecycle):
     ) -> tuple[int, int]:
         """Count the words of a corpus into ``raw_vocab``; return the numbers of words and sentences.
 
-        Parameters
-        ----------
-        corpus_iterable, corpus_file
-            As in ``build_vocab``.
-        progress_per, workers : int
-            Ignored.
-        trim_rule : callable, optional
-            As in ``build_vocab``; only used with ``max_vocab_size``.
+        Parameters are gensim's.
         """
         return self._scan(corpus_iterable, corpus_file, trim_rule, min_count=1)
 
@@ -174,7 +142,7 @@ class Vocabulary(Lifecycle):
         files = [os.fspath(corpus_file)] if corpus_file is not None else files_of(corpus_iterable)
         self._scanned = None
         if self.max_vocab_size:
-            sentences = corpus_iterable if files is None else PathsInTurn(files)
+            sentences = corpus_iterable if files is None else chain.from_iterable(map(LineSentence, files))
             least = 1
 
             def prune(counts: Any) -> None:
@@ -254,16 +222,7 @@ class Vocabulary(Lifecycle):
     ) -> dict[str, int]:
         """Choose the words to keep from ``raw_vocab``, and put them in order.
 
-        Parameters
-        ----------
-        update, keep_raw_vocab, trim_rule
-            As in ``build_vocab``.
-        min_count : int, optional
-            Replaces that of the model.
-        sample : float, optional
-            Replaces that of the model.
-        dry_run : bool, default False
-            Only return what the result would be.
+        Parameters are gensim's.
 
         Returns
         -------
@@ -290,11 +249,11 @@ class Vocabulary(Lifecycle):
                 self.wv.vectors = self.wv.vectors[:0]
                 if self.sorted_vocab:
                     self.wv.sort_by_descending_frequency()
-            self.wv.expandos["sample_int"] = (
-                keep_probabilities(self.wv.expandos["count"], sample) * (2**32 - 1)
-            ).astype(np.uint32)
+            of_rows = self.wv.expandos["count"]
+            keep = keep_probabilities(of_rows, sample_share(of_rows, sample))
+            self.wv.expandos["sample_int"] = (keep * (2**32 - 1)).astype(np.uint32)
         found = np.fromiter(kept.values(), np.int64, len(kept))
-        left = keep_probabilities(found, sample)
+        left = keep_probabilities(found, sample_share(found, sample))
         dropped = self._raw_types() - len(kept)
         logger.info("effective_min_count=%d retains %d unique words, drops %d", least, len(kept), dropped)
         logger.info("sample=%g downsamples %i most-common words", sample, int((left < 1).sum()))
@@ -400,15 +359,7 @@ class Vocabulary(Lifecycle):
     def estimate_memory(
         self, vocab_size: int | None = None, report: dict[str, int] | None = None
     ) -> dict[str, int]:
-        """Return, and log, about how many bytes a model takes.
-
-        Parameters
-        ----------
-        vocab_size : int, optional
-            Number of words; by default those of the model.
-        report : dict, optional
-            A report to extend.
-        """
+        """Return, and log, about how many bytes a model takes."""
         n_words, report = vocab_size or len(self.wv), dict(report or {})
         report["vocab"] = n_words * (700 if self.hs else 500)
         report["vectors"] = n_words * self.vector_size * 4
@@ -424,16 +375,6 @@ class Vocabulary(Lifecycle):
             report["total"],
         )
         return report
-
-
-class PathsInTurn:
-    """The sentences of several files, one file after the other."""
-
-    def __init__(self, files: list[str]) -> None:
-        self._files = files
-
-    def __iter__(self) -> Iterator[list[str]]:
-        return chain.from_iterable(LineSentence(name) for name in self._files)
 
 
 def scan_files(files: list[str], workers: int, min_count: int = 1) -> ScannedCorpus:
@@ -463,15 +404,6 @@ def states_of(files: list[str]) -> list[tuple[str, int, int]]:
     return [(name, (state := os.stat(name)).st_size, state.st_mtime_ns) for name in files]
 
 
-def keep_probabilities(counts: np.ndarray, sample: float) -> np.ndarray:
-    """Return the probability with which sub-sampling keeps an occurrence of each word."""
-    share = sample_share(counts, sample)
-    if not share or not len(counts):
-        return np.ones(len(counts))
-    ratio = share * counts.sum() / np.maximum(counts, 1)
-    return np.minimum(np.sqrt(ratio) + ratio, 1.0)
-
-
 def sample_share(counts: np.ndarray, sample: float) -> float:
     """Return the threshold of sub-sampling as a share of all occurrences; 0 if nothing is sub-sampled."""
     if not sample or sample < 1:
@@ -492,3 +424,31 @@ def _checked(sentences: Iterable[Any]) -> Iterable[Any]:
             )
         return chain([first], iterator)
     return []
+
+
+# Keep a word that is frequent enough.
+RULE_DEFAULT = 0
+
+# Drop a word.
+RULE_DISCARD = 1
+
+# Keep a word, however rare.
+RULE_KEEP = 2
+
+TrimRule = Callable[[Any, int, int], int]
+
+
+def keep_vocab_item(word: Any, count: int, min_count: int, trim_rule: TrimRule | None = None) -> bool:
+    """Return whether a word is kept."""
+    verdict = RULE_DEFAULT if trim_rule is None else trim_rule(word, count, min_count)
+    if verdict in (RULE_KEEP, RULE_DISCARD):
+        return verdict == RULE_KEEP
+    return count >= min_count
+
+
+def prune_vocab(vocab: MutableMapping[Any, int], min_reduce: int, trim_rule: TrimRule | None = None) -> int:
+    """Drop the words of at most ``min_reduce`` occurrences, in place, and return how often they occurred."""
+    dropped = [
+        word for word, count in vocab.items() if not keep_vocab_item(word, count, min_reduce + 1, trim_rule)
+    ]
+    return sum(vocab.pop(word) for word in dropped)

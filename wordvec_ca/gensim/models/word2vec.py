@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.gensim.models import stored
-from wordvec_ca.gensim.models.fitting import Corpus, corpus_of, engine_of, fit
+from wordvec_ca.gensim.models.fitting import corpus_of, engine_of, fit
 from wordvec_ca.gensim.models.keyedvectors import KeyedVectors
-from wordvec_ca.gensim.models.lifecycle import Heapitem, Trainables, Vocab
-from wordvec_ca.gensim.models.published import WithForms
+from wordvec_ca.gensim.models.keys import Heapitem, Trainables, Vocab
 from wordvec_ca.gensim.models.sentences import (
     MAX_WORDS_IN_BATCH,
     BrownCorpus,
@@ -22,8 +21,8 @@ from wordvec_ca.gensim.models.sentences import (
     PathLineSentences,
     Text8Corpus,
 )
-from wordvec_ca.gensim.models.trim_rules import TrimRule
-from wordvec_ca.gensim.models.vocabulary import Vocabulary
+from wordvec_ca.gensim.models.vocabulary import TrimRule, Vocabulary
+from wordvec_ca.tables import FittedForm, Halves, output_weight, published_vectors
 from wordvec_ca.training import log_likelihoods
 from wordvec_ca.vectors import highest
 
@@ -43,8 +42,8 @@ logger = logging.getLogger("gensim.models.word2vec")
 
 Word2VecTrainables = Word2VecVocab = Trainables
 
+# Programs that use gensim read this to see whether the training loop is compiled.
 FAST_VERSION = 1
-"""Programs that use gensim read this to see whether the training loop is compiled."""
 
 
 class OnClassOnly:
@@ -60,7 +59,7 @@ class OnClassOnly:
         return self._function.__get__(owner)
 
 
-class Word2Vec(WithForms, Vocabulary):
+class Word2Vec(Vocabulary):
     """Vectors of words, trained by word2vec's methods (Mikolov et al. 2013).
 
     Parameters, attributes and methods are gensim 4's; docs/guides/from-gensim.md has a table of them, and
@@ -255,26 +254,8 @@ class Word2Vec(WithForms, Vocabulary):
     ) -> tuple[int, int]:
         """Train on sentences; each further call continues from the present parameters.
 
-        Parameters
-        ----------
-        corpus_iterable : iterable of lists of words, optional
-            It is iterated in each epoch, unless it is a list and there are no callbacks.
-        corpus_file : path, optional
-            A file instead of ``corpus_iterable``.
-        total_examples, total_words : int
-            Sentences or words of an epoch; one of them must be given. The decay of the learning rate follows
-            it if the sentences cannot be counted before training, that is, unless they are a list or files.
-        epochs : int
-            Passes over the text; must be given.
-        start_alpha, end_alpha : float, optional
-            Learning rates at the start and the end, also of later calls.
-        word_count, queue_factor, report_delay
-            Ignored: there is no queue, and progress is logged each second.
-        compute_loss : bool, default False
-            Sum the loss of this call, for ``get_latest_training_loss``.
-        callbacks : iterable of CallbackAny2Vec
-        **kwargs : object
-            Ignored, as gensim does.
+        Parameters are gensim's. One of the totals must be given; the learning rate falls with it only if the
+        sentences cannot be counted before training, as lists and files are.
 
         Returns
         -------
@@ -308,21 +289,15 @@ class Word2Vec(WithForms, Vocabulary):
         )
         self.train_count += 1
         self.add_lifecycle_event("train", epochs=epochs, raw_words=raw, effective_words=trained)
+        self._prepare_inference()
         for callback in asked:
             callback.on_train_end(self)
         return trained, raw
 
-    def _corpus(
-        self,
-        corpus_iterable: Any,
-        corpus_file: Any,
-        total_examples: int | None,
-        total_words: int | None,
-        *,
-        live: bool,
-    ) -> Corpus:
-        """Return the sentences as rows of the model."""
-        return corpus_of(self, corpus_iterable, corpus_file, total_examples, total_words, live=live)
+    _corpus = corpus_of
+
+    def _prepare_inference(self) -> None:
+        """Do nothing: only documents are inferred."""
 
     def _check_training_sanity(
         self, epochs: int | None, total_examples: int | None, total_words: int | None
@@ -370,6 +345,48 @@ class Word2Vec(WithForms, Vocabulary):
         """Warn: lengths of vectors are computed when they are needed; see ``KeyedVectors.init_sims``."""
         self.wv.init_sims(replace)
 
+    # ---- other forms of vectors ----------------------------------------------------------------------------
+
+    def published(self, form: str = "both") -> KeyedVectors:
+        """Return vectors in another form than ``wv``; gensim has no such method.
+
+        These vectors are mostly better than ``wv``. Models that gensim has trained have them too: see
+        docs/both-halves.md.
+
+        Parameters
+        ----------
+        form : {'both', 'output', 'input', 'fitted'}
+            ``both``: principal components of input and output rows. ``output``: output rows minus their mean.
+            ``input``: input rows. ``fitted``: ``both``, with what n-grams tell of each word.
+
+        Returns
+        -------
+        KeyedVectors
+            A copy with the words and counts of ``wv``, without vectors of unknown words.
+
+        Raises
+        ------
+        ValueError
+            The form is unknown.
+        RuntimeError
+            The model was trained without negative sampling, or its output rows were dropped.
+        """
+        outputs = getattr(self, "syn1neg", None)
+        if outputs is None or len(outputs) != len(self.wv.vectors):
+            raise RuntimeError("the model has no output rows: train with negative=5, and keep syn1neg")
+        halves = Halves(
+            self.wv.vectors,
+            np.asarray(outputs)[:, None, :],
+            output_weight(bool(getattr(self.wv, "bucket", 0))),
+        )
+        counts = self.wv.expandos.get("count")
+        vectors, _ = published_vectors(FittedForm(form, halves), halves, self.wv.index_to_key, counts)
+        made = KeyedVectors(vectors.shape[1])
+        made.index_to_key, made.key_to_index = list(self.wv.index_to_key), dict(self.wv.key_to_index)
+        made.vectors, made.next_index = vectors, len(vectors)
+        made.expandos = {name: np.array(values) for name, values in self.wv.expandos.items()}
+        return made
+
     # ---- probabilities ------------------------------------------------------------------------------------
 
     def score(
@@ -382,13 +399,7 @@ class Word2Vec(WithForms, Vocabulary):
     ) -> np.ndarray:
         """Return the log-probability of sentences under hierarchical softmax (Taddy 2015).
 
-        Parameters
-        ----------
-        sentences : iterable of lists of words
-        total_sentences : int, default 1e6
-            Largest number of sentences to score.
-        chunksize, queue_factor, report_delay
-            Ignored: there is no queue.
+        Parameters are gensim's.
 
         Raises
         ------
@@ -408,12 +419,6 @@ class Word2Vec(WithForms, Vocabulary):
         self, context_words_list: Sequence[Any], topn: int = 10
     ) -> list[tuple[Any, Any]] | None:
         """Return the most probable words in a context, as CBOW sees it, with their probabilities.
-
-        Parameters
-        ----------
-        context_words_list : list of words or rows
-        topn : int, default 10
-            Number of words to return.
 
         Returns
         -------
@@ -445,13 +450,6 @@ class Word2Vec(WithForms, Vocabulary):
     def save(self, fname_or_handle: Any, **_: Any) -> None:
         """Write the model to one file that ``load`` memory-maps; no pickle. Training can continue from it.
 
-        Parameters
-        ----------
-        fname_or_handle : path or binary file
-        **_ : object
-            gensim's ``separately``, ``sep_limit``, ``ignore``, ``pickle_protocol``: ignored, since arrays
-            need no files of their own and there is no pickle.
-
         Raises
         ------
         DataError
@@ -460,17 +458,17 @@ class Word2Vec(WithForms, Vocabulary):
         stored.save(self, fname_or_handle)
 
     def save_for_gensim(self, fname: str | os.PathLike[str]) -> None:
-        """Write a file that ``gensim.models.Word2Vec.load`` reads and trains further; needs gensim.
+        """Write a file that gensim's class of the same name reads and trains further; needs gensim.
 
-        Parameters
-        ----------
-        fname : path
-            Large arrays go to separate files next to it.
+        A ``FastText`` keeps its n-grams, a ``Doc2Vec`` its documents.
 
         Raises
         ------
         ImportError
             gensim is not installed.
+        DataError
+            The folder does not exist, the model has ``dm_concat``, or the program has put the drop-in in the
+            place of gensim, so that a file cannot name gensim's classes.
         """
         stored.save_for_gensim(self, fname)
 
@@ -478,14 +476,6 @@ class Word2Vec(WithForms, Vocabulary):
         """Read what ``save`` wrote, or a model of gensim 1 to 4; training can continue from it.
 
         ``Word2Vec.load`` returns a ``FastText`` if the file holds one.
-
-        Parameters
-        ----------
-        fname : path
-        mmap : {None, "r"}
-            "r" maps arrays from the file: they are read when they are used.
-        rethrow : bool
-            Ignored.
 
         Raises
         ------

@@ -15,7 +15,7 @@ import numpy as np
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import atomic_file, compress_by_suffix, open_by_content, write_errors
 from wordvec_ca.formats import encode_words, read_binary, read_text
-from wordvec_ca.gensim.models.evaluation import Evaluated
+from wordvec_ca.gensim.models.neighbours import Evaluated
 from wordvec_ca.tables import keep_first, warn_of_nonfinite
 
 logger = logging.getLogger(__name__)
@@ -48,22 +48,7 @@ class Word2VecFormat(Evaluated):
     ) -> None:
         """Write the format of word2vec.c.
 
-        Parameters
-        ----------
-        fname : path
-            Compressed if it ends in .gz, .bz2, .xz or .zst.
-        fvocab : path, optional
-            File to which lines of word and count are written too.
-        binary : bool, default False
-        total_vec : int, optional
-            The number of words in the header; by default the number of keys.
-        write_header : bool, default True
-        prefix : str
-            Text before each key.
-        append : bool, default False
-            Whether to append to the file.
-        sort_attr : str, default "count"
-            Attribute by which keys are sorted, the highest first.
+        Parameters are gensim's.
 
         Raises
         ------
@@ -100,10 +85,6 @@ class Word2VecFormat(Evaluated):
     def encoded_keys(self, prefix: str = "") -> list[bytes]:
         """Return the keys, with text before each, as the format stores them.
 
-        Parameters
-        ----------
-        prefix : str
-
         Raises
         ------
         DataError
@@ -126,21 +107,7 @@ class Word2VecFormat(Evaluated):
     ) -> Self:
         """Read the format of word2vec.c, or of GloVe.
 
-        Parameters
-        ----------
-        fname : path
-            May be compressed.
-        fvocab : path, optional
-            File with lines of word and count; without it, counts fall from the number of words to 1.
-        binary : bool, default False
-        encoding, unicode_errors : str
-            How words are decoded.
-        limit : int, optional
-            Read only this number of first words.
-        datatype : numpy dtype, default float32
-            Type of the vectors.
-        no_header : bool, default False
-            Whether the text file lacks a header, as GloVe's files do.
+        Parameters are gensim's.
 
         Raises
         ------
@@ -187,15 +154,7 @@ class Word2VecFormat(Evaluated):
     ) -> None:
         """Take the vectors of known words from a file; words are not added.
 
-        Parameters
-        ----------
-        fname : path
-        lockf : float, default 0
-            Factor of these vectors' gains in later training: 0 keeps them fixed, 1 trains them as others.
-            Afterwards ``vectors_lockf`` has one number for each key.
-        binary : bool, default False
-        encoding, unicode_errors : str
-            How words are decoded.
+        Parameters are gensim's.
 
         Raises
         ------

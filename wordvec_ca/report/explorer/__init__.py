@@ -4,8 +4,8 @@ Input: vectors or a model directory, and optionally a second one to compare with
 browsers and notebooks, and a table for other programs.
 """
 
-from wordvec_ca.report.explorer.contents import read_classes
+from wordvec_ca.report.explorer.contents import explore, read_classes
 from wordvec_ca.report.explorer.coordinates import UnfaithfulMapError
-from wordvec_ca.report.explorer.page import Explorer, explore
+from wordvec_ca.report.explorer.page import Explorer
 
 __all__ = ["Explorer", "UnfaithfulMapError", "explore", "read_classes"]

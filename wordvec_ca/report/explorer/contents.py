@@ -1,12 +1,12 @@
-"""The content of an explorer: the chosen words, their maps, regions and vectors, attention, and how sure
-neighbours are.
+"""Makes an explorer: the chosen words, their maps, regions and vectors in few bytes, attention, and
+how sure neighbours are.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,6 @@ from wordvec_ca.models import (
     table_of_both,
 )
 from wordvec_ca.report.explorer.coordinates import Method, WordMap, check_faithful, chosen_method, word_map
-from wordvec_ca.report.explorer.document_texts import snippets, typical_words
 from wordvec_ca.report.explorer.neighbour_graph import (
     NEAREST,
     NeighbourGraph,
@@ -34,81 +33,134 @@ from wordvec_ca.report.explorer.neighbour_graph import (
     distance_of_neighbourhoods,
     neighbour_graph,
 )
-from wordvec_ca.report.explorer.quantised import whole_numbers
-from wordvec_ca.report.explorer.regions import Region, regions
+from wordvec_ca.report.explorer.page import Contents, Explorer
+from wordvec_ca.report.explorer.regions import Region, regions, snippets, typical_words
 from wordvec_ca.report.explorer.suggestions import suggestions
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.tables import Resamples, logits_by_part
-from wordvec_ca.vectors import KeyedVectors, interval
+from wordvec_ca.tables import Resamples, offsets_of
+from wordvec_ca.vectors import SHOWN_COVERAGE, KeyedVectors, directions, interval
 
+# Largest quantised number; with 127, one in fifty of the 20 nearest words would differ.
+STEPS = 511
+
+
+def whole_numbers(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return vectors as integers of ten bits, and the factor of each row."""
+    highest = np.abs(vectors).max(axis=1)
+    scales = np.where(highest > 0, highest / STEPS, 1).astype(np.float32)
+    numbers = np.rint(vectors / scales[:, None]).astype(np.int16)
+    rest = (numbers & 3).astype(np.uint8).ravel()
+    fours = np.pad(rest, (0, -len(rest) % 4)).reshape(-1, 4)
+    lower = fours[:, 0] | fours[:, 1] << 2 | fours[:, 2] << 4 | fours[:, 3] << 6
+    return (numbers >> 2).astype(np.int8), lower, scales
+
+
+# Default limit for the number of words on a page.
+WORDS = 100_000
+
+# Number of most frequent words that show how sure their neighbours are: for 100,000 it would take minutes
+# and 14 MB.
 FIRST = 20_000
-"""Number of most frequent words that show how sure their neighbours are: for 100,000 it would take minutes
-and 14 MB.
-"""
+
+# Number of documents nearest to each shown one, of all that the model has.
+NEAR = 10
 
 Model = KeyedVectors | str | os.PathLike[str]
+Texts = Callable[[Container[str]], Mapping[str, str]]
 
 
-class Contents(NamedTuple):
-    """The words of an explorer, with all that the page shows about them.
-
-    Attributes
-    ----------
-    title : str
-        The names of the models, for the title of the page.
-    words : list of str
-        Most frequent first.
-    maps : list of WordMap
-        One for each model.
-    regions : list of list of Region
-        The regions of each map.
-    about : dict
-        Facts for the page.
-    arrays : dict of str to ndarray
-        Data of each word for the page.
-    """
-
-    title: str
-    words: list[str]
-    maps: list[WordMap]
-    regions: list[list[Region]]
-    about: dict[str, Any]
-    arrays: dict[str, np.ndarray]
-
-
-def gather(
+def explore(
     model: Model,
-    other: Model | None,
+    other: Model | None = None,
     *,
-    words: int,
-    documents: int | None,
-    max_megabytes: float | None,
-    method: Method,
-    seed: int,
-    classes: Mapping[str, str] | None,
-    changed: Mapping[str, bool] | None,
-    texts: Mapping[str, str] | None,
-    cache: bool,
-    form: str | None,
-    tell: Callable[[str], None] | None,
-) -> Contents:
-    """Return the content of an explorer of these models; the arguments are those of `explore`."""
+    words: int = WORDS,
+    documents: int | None = None,
+    max_megabytes: float | None = None,
+    method: Method = "auto",
+    seed: int = 1,
+    classes: Mapping[str, str] | None = None,
+    changed: Mapping[str, bool] | None = None,
+    texts: Texts | None = None,
+    names: Mapping[str, str] | None = None,
+    cache: bool = True,
+    vectors: str | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Explorer:
+    """Return a page with a map of words, their neighbours and attention, for browsers and notebooks.
+
+    Parameters
+    ----------
+    model : KeyedVectors or path
+        The vectors; attention on sentences needs the directory of an attention model.
+    other : KeyedVectors or path, optional
+        Second model to compare with, on the words that both have.
+    words : int
+        Show at most this number of words, the most frequent.
+    documents : int, optional
+        For a model of documents: number of documents to show, evenly spaced; by default 2,000. They are shown
+        together with the words, or alone if no vectors of words were trained. Their names are their tags,
+        beside words with the prefix ``*dt_``.
+    max_megabytes : float, optional
+        Largest size of the page; fewer words are shown to stay below it.
+    method : {'auto', 'tsne', 'pca'}
+        Method of the map; 'auto': t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), or PCA.
+    seed : int
+        The same seed gives the same map.
+    classes : mapping of str to str, optional
+        Classes of some words; the map can be coloured by them.
+    changed : mapping of str to bool, optional
+        For two models: whether each word has changed (`wordvec_ca.change.saved_verdicts`). Without it the
+        page shows which neighbours differ, which is also due to chance.
+    texts : callable, optional
+        For a model of documents: a function that returns the texts of some tags. A document is shown with its
+        beginning, and regions are named by their typical words.
+    names : mapping of str to str, optional
+        For items: the names of some in a catalogue. An item is shown, and found, as ``name (item)``.
+    cache : bool
+        Keep the map for the next time in ``MODEL.cawv-maps``, next to ``model``, if that is a path.
+    vectors : str, optional
+        For model directories: the form of the vectors, see ``KeyedVectors.load``.
+    tell : callable, optional
+        Receives lines of progress.
+
+    Returns
+    -------
+    Explorer
+
+    Raises
+    ------
+    DataError
+        There are fewer than two words with a direction, or a file is damaged.
+    ImportError
+        The method is t-SNE, but openTSNE is not installed.
+    """
     if words < 2:
         raise ValueError(f"words is {words}; a map needs at least 2")
     given = [one for one in (model, other) if one is not None]
-    sources = [_source(one, f"model {'AB'[i]}", form) for i, one in enumerate(given)]
+    sources = [_source(one, f"model {'AB'[i]}", vectors) for i, one in enumerate(given)]
     n_documents = 0
     if other is None and not isinstance(model, KeyedVectors):
         sources[0], n_documents = _with_documents(sources[0], model, words, documents)
     elif documents:
         raise DataError("documents are on the map of one model directory alone: leave the documents out")
-    rows = _rows_that_fit(sources, words + n_documents, max_megabytes, n_documents)
+    labels = _labels(names or {})
+    rows = _rows_that_fit(sources, words + n_documents, max_megabytes, n_documents, labels)
     n_words = len(rows[0])
     if tell is not None:
         beside = f", {n_documents:,} of them documents" if n_documents else ""
         tell(f"{n_words:,} words of {len(sources[0].table):,}{beside}")
     found = [sources[0].table.index_to_key[row] for row in rows[0].tolist()]
-    if n_documents and not classes:
+    near = _near_documents(model, found, tell) if n_documents else {}
+    others = sorted({name for names_of in near.values() for name, _ in names_of})
+    tags = {name.removeprefix(PREFIX) for name in (*found, *others)}
+    of_tags = texts(tags) if texts and n_documents else {}
+    alone = n_documents >= n_words
+
+    def shown_name(word: str) -> str:
+        """Return the name that the page shows; beside words, documents keep their prefix."""
+        return labels.get(word, word.removeprefix(PREFIX) if alone else word)
+
+    if n_documents and not classes and not alone:  # one class would say nothing
         classes = {word: "document" if word.startswith(PREFIX) else "word" for word in found}
     used = chosen_method(method, n_words)
     place = f"{os.path.normpath(model)}.cawv-maps" if cache and not isinstance(model, KeyedVectors) else None
@@ -118,8 +170,8 @@ def gather(
     entries: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
     for number, (source, chosen) in enumerate(zip(sources, rows, strict=True)):
-        vectors = np.asarray(source.table.vectors[chosen], dtype=np.float32)
-        directions = vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True).astype("f4")
+        matrix = np.asarray(source.table.vectors[chosen], dtype=np.float32)
+        directions = matrix / np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True).astype("f4")
         start = maps[0].places if maps else None
         made = word_map(directions, method=used, seed=seed, start=start, cache=place, tell=tell)
         check_faithful(made, method)
@@ -128,11 +180,11 @@ def gather(
         spaces.append(directions)
         named.append(found_regions)
         entry, of_words = _shown(source, chosen, made, found_regions, tell)
-        if texts:
+        if of_tags:
             members = [np.flatnonzero(region_of_word[one.level] == one.label) for one in found_regions]
-            for region, typical in zip(entry["regions"], typical_words(texts, found, members), strict=True):
+            for region, typical in zip(entry["regions"], typical_words(of_tags, found, members), strict=True):
                 region.append([terminal_text(word) for word in typical])
-        upper, lower, scales = whole_numbers(vectors)
+        upper, lower, scales = whole_numbers(matrix)
         of_words |= {"upper": upper, "lower": lower, "scales": scales, "region": region_of_word}
         if not number:
             suggested = suggestions(directions, made.graph, found, found_regions)
@@ -149,20 +201,39 @@ def gather(
     if classes:
         number_of = {kind: i for i, kind in enumerate(kinds)}
         arrays["classes"] = np.array([number_of.get(classes.get(word, ""), -1) for word in found], np.int16)
+    number_of = {name: i for i, name in enumerate(others)}
     about = {
         "version": __version__,
         "words": n_words,
+        "noun": _noun(sources, alone, names),
         "all": [len(source.table) for source in sources],
         "method": used,
         "seed": seed,
         "classes": [terminal_text(kind) for kind in kinds],
+        "coverage": SHOWN_COVERAGE,
         "models": entries,
-        "suggestions": suggested._asdict(),
-        "snippets": [terminal_text(text) for text in snippets(texts, found)] if texts else None,
+        "suggestions": suggested,
+        "snippets": [terminal_text(text) for text in snippets(of_tags, found)] if of_tags else None,
+        "near": {row: [[number_of[name], cosine] for name, cosine in one] for row, one in near.items()},
+        "others": list(
+            zip(map(shown_name, others), map(terminal_text, snippets(of_tags, others)), strict=True)
+        ),
         "types": {name: array.dtype.name for name, array in arrays.items()},
     }
     title = " and ".join(source.name for source in sources)
-    return Contents(title, found, maps, named, about, arrays)
+    return Explorer(Contents(title, list(map(shown_name, found)), maps, named, about, arrays))
+
+
+def _noun(sources: list[_Source], documents_alone: bool, names: Mapping[str, str] | None) -> str:
+    """Return what the page calls its points."""
+    if documents_alone:
+        return "document"
+    return "item" if names or all((source.made or {}).get("items") for source in sources) else "word"
+
+
+def _labels(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what to show for items with names; with the item, since two may have the same name."""
+    return {item: f"{terminal_text(name)} ({item})" for item, name in names.items() if name}
 
 
 class _Source(NamedTuple):
@@ -185,10 +256,8 @@ def _source(model: Model, otherwise: str, form: str | None) -> _Source:
 def _with_documents(
     source: _Source, model: str | os.PathLike[str], words: int, documents: int | None
 ) -> tuple[_Source, int]:
-    """Return a model with its documents after its words, and the number of documents.
-
-    Words that were not trained are left out.
-    """
+    """Return a model with its documents after its words, and the number of documents."""
+    # Words that were not trained are left out.
     folder = Path(model)
     has_record = (folder / ModelFile.CONFIG).is_file() and (folder / ModelFile.DOCUMENTS).is_file()
     if not has_record or not (config := read_config(folder)).spec.documents:
@@ -205,15 +274,36 @@ def _with_documents(
     return source._replace(table=table_of_both(kept, table, n)), n
 
 
+def _near_documents(
+    model: Model, found: list[str], tell: Callable[[str], None] | None
+) -> dict[int, list[tuple[str, float]]]:
+    """Return, for the place of each shown document, the nearest of all; nothing if all are shown."""
+    assert not isinstance(model, KeyedVectors)
+    table, _ = document_vectors(model)
+    places = [place for place, name in enumerate(found) if name.startswith(PREFIX)]
+    rows = [table.key_to_index[found[place].removeprefix(PREFIX)] for place in places]
+    if len(rows) == len(table):
+        return {}
+    order = np.append(rows, np.setdiff1d(np.arange(len(table)), rows))  # the shown first
+    graph = neighbour_graph(directions(table.vectors[order], centred=False), NEAR, tell, first=len(rows))
+    names = [[PREFIX + table.index_to_key[order[row]] for row in one] for one in graph.rows.tolist()]
+    cosines = [[round(cosine, 3) for cosine in one] for one in graph.cosines.tolist()]
+    return {place: list(zip(*one, strict=True)) for place, *one in zip(places, names, cosines, strict=True)}
+
+
 def _rows_that_fit(
-    sources: list[_Source], words: int, max_megabytes: float | None, n_documents: int = 0
+    sources: list[_Source],
+    words: int,
+    max_megabytes: float | None,
+    n_documents: int,
+    labels: Mapping[str, str],
 ) -> list[np.ndarray]:
     """Return each model's rows of the documents and of the most frequent words that fit into the page."""
     rows = _common_rows([source.table for source in sources], words)
     if max_megabytes is not None:
         resampled = sum(source.table.resamples is not None for source in sources)
         once = 7 * NEAREST * FIRST * 4 / 3 * resampled
-        fits = int((max_megabytes * 1e6 - once) / _bytes_of_word(sources, rows))
+        fits = int((max_megabytes * 1e6 - once) / _bytes_of_word(sources, rows, labels))
         if fits < 2:
             raise DataError(f"a page of {max_megabytes:g} MB holds no words of these vectors")
         n_words = len(rows[0]) - n_documents if fits < len(rows[0]) else fits
@@ -250,7 +340,7 @@ def _shown(
     }
     if (resamples := source.table.resamples) is not None:
         entry["resamples"] = len(resamples)
-        arrays |= sureness(resamples, chosen, made.graph, tell)._asdict()
+        arrays |= sureness(resamples, chosen, made.graph, tell)
     if source.attends is not None:
         entry["attention"], arrays["logits"] = source.attends(chosen)
     if (weights := _weights(source.table, chosen)) is not None:
@@ -266,7 +356,7 @@ def _made(folder: Path) -> dict[str, Any] | None:
         record, config = read_record(folder), read_config(folder)
     except DataError:
         return None  # the record is not ours: another program wrote this file next to its vectors
-    made: dict[str, Any] = {"kind": config.model, "seed": config.seed}
+    made: dict[str, Any] = {"kind": config.model, "seed": config.seed, "items": config.window == "all"}
     settings = record.get("settings")
     corpus = settings.get("corpus") if isinstance(settings, dict) else None
     files = [Path(file).name for file in corpus if isinstance(file, str)] if isinstance(corpus, list) else []
@@ -289,12 +379,12 @@ def _common_rows(tables: list[KeyedVectors], n: int) -> list[np.ndarray]:
     return [first[both][:n], second[both][:n]]
 
 
-def _bytes_of_word(sources: list[_Source], rows: list[np.ndarray]) -> float:
+def _bytes_of_word(sources: list[_Source], rows: list[np.ndarray], labels: Mapping[str, str]) -> float:
     """Estimate how many bytes of the page a word needs."""
     numbers = sum(1.25 * source.table.vector_size + 19 for source in sources) + 7
     numbers += sum(2 * source.attends.columns for source in sources if source.attends is not None)
     words, step = sources[0].table.index_to_key, max(1, len(rows[0]) // 1_000)
-    sample = [words[row] for row in rows[0][::step].tolist()]
+    sample = [labels.get(words[row], words[row]) for row in rows[0][::step].tolist()]
     return numbers * 4 / 3 + len(json.dumps(sample)) / max(1, len(sample))
 
 
@@ -312,24 +402,14 @@ class _Attention:
         logits = np.zeros((len(rows), self.columns), np.float32)  # 0 for documents: no logits by place
         logits[rows < len(self.words)] = self.words[rows[rows < len(self.words)]]
         step = float(np.abs(logits).max(initial=0.0)) / 32_767 or 1.0
-        parts = []
-        for part, of_words, of_slots in logits_by_part(
-            np.arange(self.columns)[None], self.slots, config.attention, config.rings()
-        ):
-            parts.append(
-                {
-                    "name": part.name,
-                    "offsets": part.offsets,
-                    "slots": [float(value) for value in of_slots],
-                    "columns": of_words[0].tolist(),
-                }
-            )
+        n_places = 2 * config.reach
         facts = {
             "step": step,
             "clip": config.attention_clip,
             "kind": config.attention,
             "width": self.columns,
-            "parts": parts,
+            "offsets": offsets_of(n_places),
+            "slots": [float(value) for value in self.slots[:n_places]],
             "tokenizer": config.tokenizer,
             "lowercase": config.lowercase,
         }
@@ -353,29 +433,13 @@ def _weights(table: KeyedVectors, rows: np.ndarray) -> np.ndarray | None:
     return np.asarray(1e-3 / (1e-3 + shares), np.float32)
 
 
-class Sureness(NamedTuple):
-    """How sure each neighbour of each of the first words is.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_first, topn), int32
-        The neighbours.
-    low, high : ndarray of shape (n_first, topn), int8
-        Interval, in hundredths, of the cosine that a single run on other text would give.
-    again : ndarray of shape (n_first, topn), uint8
-        Number of resampled models in which the word is again among the ``topn`` nearest.
-    """
-
-    rows: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    again: np.ndarray
-
-
 def sureness(
     resamples: Resamples, words: np.ndarray, graph: NeighbourGraph, tell: Callable[[str], None] | None = None
-) -> Sureness:
-    """Compute how sure the neighbours of the most frequent words are, from models of resampled text."""
+) -> dict[str, np.ndarray]:
+    """Return how sure the neighbours of the most frequent words are, from models of resampled text."""
+    # Of shape (n_first, topn): ``rows`` of the neighbours, int32; ``low`` and ``high``, the interval, in
+    # hundredths, of the cosine that a single run on other text would give, int8; ``again``, the number of
+    # resampled models in which the word is again among the ``topn`` nearest, uint8.
     rows = graph.rows[:FIRST]
     again = np.zeros(rows.shape, np.uint8)
     cosines = []
@@ -389,7 +453,7 @@ def sureness(
         found = neighbour_graph(directions, topn=rows.shape[1], first=len(rows)).rows
         again += (rows[:, :, None] == found[:, None, :]).any(axis=2)
     low, high = (np.rint(100 * end).astype(np.int8) for end in interval(np.stack(cosines)))
-    return Sureness(rows, low, high, again)
+    return {"rows": rows, "low": low, "high": high, "again": again}
 
 
 def read_classes(path: str | os.PathLike[str]) -> dict[str, str]:

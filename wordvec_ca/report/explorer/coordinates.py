@@ -22,11 +22,11 @@ Method = Literal["auto", "tsne", "pca"]
 
 FEWEST_FOR_TSNE = 50
 
+# Iterations with and without exaggerated attraction; twice these numbers preserve no more neighbours.
 EARLY, LATE = 125, 250
-"""Iterations with and without exaggerated attraction; twice these numbers preserve no more neighbours."""
 
+# Share of the nearest words that a map must keep; a map that keeps fewer shows noise.
 FEWEST_KEPT = 0.03
-"""Share of the nearest words that a map must keep; a map that keeps fewer shows noise."""
 
 INSTALL = install_extra("map")
 
@@ -35,28 +35,20 @@ class UnfaithfulMapError(ImportError):
     """The PCA map preserves almost no neighbours, and openTSNE is not installed."""
 
 
+# Version of cached maps; to be increased by any change that gives another map for the same vectors.
 _VERSION = 2
-"""Version of cached maps; to be increased by any change that gives another map for the same vectors."""
 
 
 class WordMap(NamedTuple):
-    """Words on a plane.
+    """Words on a plane."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (n_words, 2), float32
-        Coordinates within [0, 1], with the same scale along both axes.
-    graph : NeighbourGraph
-        The nearest words in the original space.
-    kept : float
-        Mean over all words of the share of a word's nearest words that are also among its nearest on the map.
-    method : str
-        ``'tsne'`` or ``'pca'``.
-    """
-
+    # shape (n_words, 2), float32; Coordinates within [0, 1], with the same scale along both axes.
     places: np.ndarray
+    # The nearest words in the original space.
     graph: NeighbourGraph
+    # Mean over all words of the share of a word's nearest words that are also among its nearest on the map.
     kept: float
+    # ``'tsne'`` or ``'pca'``.
     method: str
 
 
@@ -193,10 +185,8 @@ def _kept(places: np.ndarray, graph: NeighbourGraph) -> float:
 
 
 def _without_self(near: np.ndarray) -> np.ndarray:
-    """Remove each word from its own list of nearest words.
-
-    If it is missing there because of ties at its coordinates, remove the last.
-    """
+    """Remove each word from its own list of nearest words."""
+    # If it is missing there because of ties at its coordinates, remove the last.
     own = near == np.arange(len(near))[:, None]
     own[~own.any(axis=1), -1] = True
     return near[~own].reshape(len(near), -1)

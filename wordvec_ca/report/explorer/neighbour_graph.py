@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+# Number of neighbours of each word.
 NEAREST = 20
-"""Number of neighbours of each word."""
 
 BLOCK_BYTES = 64 << 20
 
 
 class NeighbourGraph(NamedTuple):
-    """The nearest words of every word, best first.
+    """The nearest words of every word, best first."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_words, topn), int32
-    cosines : ndarray of shape (n_words, topn), float32
-    """
-
+    # shape (n_words, topn), int32
     rows: np.ndarray
+    # shape (n_words, topn), float32
     cosines: np.ndarray
 
 
@@ -34,8 +31,7 @@ def neighbour_graph(
     first: int | None = None,
 ) -> NeighbourGraph:
     """Return the words with the highest cosines with each word, without the word itself."""
-    from wordvec_ca.report.explorer.highest_scores import keep_highest
-
+    keep_highest = _keep_highest()
     topn = max(0, min(topn, len(directions) - 1))
     n_words = len(directions) if first is None else min(first, len(directions))
     rows = np.zeros((n_words, topn), np.int32)
@@ -83,3 +79,28 @@ def cosines_with(directions: np.ndarray, rows: np.ndarray) -> np.ndarray:
         block = slice(start, min(start + step, len(rows)))
         found[block] = np.einsum("ij,ikj->ik", directions[block], directions[rows[block]])
     return found
+
+
+@cache
+def _keep_highest() -> Any:
+    """Return the compiled loop over a block of scores; numba is slow to import, and only a map needs it."""
+    import numba
+
+    # cached on disk, since compilation takes four seconds, as long as a map of some thousand words
+    @numba.njit(parallel=True, cache=True)
+    def keep_highest(scores: Any, first: int, rows: Any, cosines: Any) -> None:
+        """Insert scores into each word's sorted list of its highest scores."""
+        n_kept = rows.shape[1]
+        for i in numba.prange(scores.shape[0]):
+            for j in range(scores.shape[1]):
+                score = scores[i, j]
+                if score > cosines[i, n_kept - 1] and j != first + i:
+                    k = n_kept - 1
+                    while k > 0 and cosines[i, k - 1] < score:
+                        cosines[i, k] = cosines[i, k - 1]
+                        rows[i, k] = rows[i, k - 1]
+                        k -= 1
+                    cosines[i, k] = score
+                    rows[i, k] = j
+
+    return keep_highest

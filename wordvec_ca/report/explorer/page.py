@@ -6,21 +6,21 @@ Its template is ``page.html``, and its style sheet is ``style.css``. Its scripts
 
 from __future__ import annotations
 
+import base64
 import functools
 import html
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from wordvec_ca.errors import install_extra
 from wordvec_ca.files import atomic_file
-from wordvec_ca.report.explorer.contents import Contents, Model, gather
-from wordvec_ca.report.explorer.coordinates import Method
-from wordvec_ca.report.explorer.quantised import base64_of
+from wordvec_ca.report.explorer.coordinates import WordMap
+from wordvec_ca.report.explorer.regions import Region
 from wordvec_ca.report.single_file import json_markup, scripted_page
 
 SCRIPTS = (
@@ -34,8 +34,28 @@ SCRIPTS = (
     "start.js",
 )
 
-WORDS = 100_000
-"""Default limit for the number of words on a page."""
+
+def base64_of(array: np.ndarray) -> str:
+    """Return the bytes of an array, little-endian, as base64."""
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return base64.b64encode(little.tobytes()).decode("ascii")
+
+
+class Contents(NamedTuple):
+    """The words of an explorer, with all that the page shows about them."""
+
+    # The names of the models, for the title of the page.
+    title: str
+    # Most frequent first.
+    words: list[str]
+    # One for each model.
+    maps: list[WordMap]
+    # The regions of each map.
+    regions: list[list[Region]]
+    # Facts for the page.
+    about: dict[str, Any]
+    # Data of each word for the page.
+    arrays: dict[str, np.ndarray]
 
 
 class Explorer:
@@ -117,93 +137,13 @@ class Explorer:
                 file.write(self.html.encode("utf-8"))
 
 
-def explore(
-    model: Model,
-    other: Model | None = None,
-    *,
-    words: int = WORDS,
-    documents: int | None = None,
-    max_megabytes: float | None = None,
-    method: Method = "auto",
-    seed: int = 1,
-    classes: Mapping[str, str] | None = None,
-    changed: Mapping[str, bool] | None = None,
-    texts: Mapping[str, str] | None = None,
-    cache: bool = True,
-    vectors: str | None = None,
-    tell: Callable[[str], None] | None = None,
-) -> Explorer:
-    """Return a page with a map of words, their neighbours and attention, for browsers and notebooks.
-
-    Parameters
-    ----------
-    model : KeyedVectors or path
-        The vectors; attention on sentences needs the directory of an attention model.
-    other : KeyedVectors or path, optional
-        Second model to compare with, on the words that both have.
-    words : int
-        Show at most this number of words, the most frequent.
-    documents : int, optional
-        For a model of documents: number of documents to show, evenly spaced; by default 2,000. They are shown
-        together with the words, or alone if no vectors of words were trained. Their names are their tags with
-        the prefix ``*dt_``.
-    max_megabytes : float, optional
-        Largest size of the page; fewer words are shown to stay below it.
-    method : {'auto', 'tsne', 'pca'}
-        Method of the map; 'auto': t-SNE if openTSNE is installed (``pip install 'wordvec-ca[map]'``), or PCA.
-    seed : int
-        The same seed gives the same map.
-    classes : mapping of str to str, optional
-        Classes of some words; the map can be coloured by them.
-    changed : mapping of str to bool, optional
-        For two models: whether each word has changed (`wordvec_ca.change.saved_verdicts`). Without it the
-        page shows which neighbours differ, which is also due to chance.
-    texts : mapping of str to str, optional
-        For a model of documents: the text of each tag. A document is shown with its beginning, and regions
-        are named by their typical words.
-    cache : bool
-        Keep the map for the next time in ``MODEL.cawv-maps``, next to ``model``, if that is a path.
-    vectors : str, optional
-        For model directories: the form of the vectors, see ``KeyedVectors.load``.
-    tell : callable, optional
-        Receives lines of progress.
-
-    Returns
-    -------
-    Explorer
-
-    Raises
-    ------
-    DataError
-        There are fewer than two words with a direction, or a file is damaged.
-    ImportError
-        The method is t-SNE, but openTSNE is not installed.
-    """
-    return Explorer(
-        gather(
-            model,
-            other,
-            words=words,
-            documents=documents,
-            max_megabytes=max_megabytes,
-            method=method,
-            seed=seed,
-            classes=classes,
-            changed=changed,
-            texts=texts,
-            cache=cache,
-            form=vectors,
-            tell=tell,
-        )
-    )
-
-
 def _page(contents: Contents) -> str:
     return scripted_page(
         "report/explorer/page.html",
         scripts=[f"report/explorer/{name}" for name in SCRIPTS],
         styles=["report/explorer/style.css"],
         title=contents.title,
+        noun=contents.about["noun"],
         about=json_markup(contents.about),
         words=json_markup(contents.words),
         arrays={name: Markup(base64_of(array)) for name, array in contents.arrays.items()},
@@ -211,12 +151,10 @@ def _page(contents: Contents) -> str:
 
 
 def write_table(contents: Contents, file: BinaryIO) -> None:
-    """Write a row for each word: ``word``, ``x``, ``y``, ``neighbors`` and other columns.
-
-    ``neighbors`` has ``ids``, the numbers of rows from 0, and ``distances``, one minus the cosines; the
-    nearest comes first. The names of a second model's columns end in ``_other``. Characters of a word that
-    UTF-8 cannot encode are written as escapes.
-    """
+    """Write a row for each word: ``word``, ``x``, ``y``, ``neighbors`` and other columns."""
+    # ``neighbors`` has ``ids``, the numbers of rows from 0, and ``distances``, one minus the cosines; the
+    # nearest comes first. The names of a second model's columns end in ``_other``. Characters of a word
+    # that UTF-8 cannot encode are written as escapes.
     try:
         import pyarrow
         from pyarrow import parquet

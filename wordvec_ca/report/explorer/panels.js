@@ -10,8 +10,8 @@ function bar(share, other = false) {
 }
 
 /** The text and options that a model was trained with, as far as its record has them. */
-function madeOf({ size, of, made }) {
-  const facts = [made?.kind, counted(of, "word"), counted(size, "dimension")];
+function madeOf({ size, of, made }, noun) {
+  const facts = [made?.kind, counted(of, noun), counted(size, "dimension")];
   if (made?.text) facts.push(made.tokens ? `${made.text} (${counted(made.tokens, "token")})` : made.text);
   if (made) facts.push(`seed ${made.seed}`);
   return facts.filter(Boolean).join(" · ");
@@ -28,7 +28,15 @@ class Panels {
 
   get tabs() {
     const differences = this.explorer.change ? { differences: "Differences" } : {};
-    return { words: "Words", ...differences, sentence: "Sentence", selection: "Selection", about: "About" };
+    const sentence = this.explorer.about.noun === "word" ? { sentence: "Sentence" } : {}; // of items and documents there are none
+    return { words: this.said("Words"), ...differences, ...sentence, selection: "Selection", about: "About" };
+  }
+
+  /** A text of the page, in which words are called what the model has: items, or documents. */
+  said(text) {
+    const { noun } = this.explorer.about;
+    const an = noun === "item" ? text.replaceAll("a word", "an item") : text;
+    return an.replaceAll("word", noun).replaceAll("Word", noun[0].toUpperCase() + noun.slice(1));
   }
 
   /** A word as a link. */
@@ -63,7 +71,7 @@ class Panels {
     const heads = [["number", named], ...(judged ? [["interval", "one run"], ["number", "found in"]] : [])];
     return el("table", { class: judged ? "judged" : null },
       el("caption", {}, ...[caption].flat()),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { class: "bars" }, bars), ...heads.map(([kind, text]) => el("th", { scope: "col", class: kind }, text)))),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, this.said("word")), el("th", { class: "bars" }, bars), ...heads.map(([kind, text]) => el("th", { scope: "col", class: kind }, text)))),
       el("tbody", {}, ...found.map(row)));
   }
 
@@ -74,16 +82,16 @@ class Panels {
     if (state.kind === "sum") return this.showSum(state);
     if (state.kind === "axis") return this.showAxis(state);
     if (state.kind === "unknown") {
-      return [el("h2", {}, el("bdi", {}, shown(state.word))), el("p", {}, "This word is not in the page. Words that are spelled like it:"),
+      return [el("h2", {}, el("bdi", {}, shown(state.word))), el("p", {}, this.said("This word is not in the page. Words that are spelled like it:")),
         this.chips(state.near)];
     }
     const examples = this.explorer.examples;
     return [
-      el("p", {}, "Type a word, or click on one in the map, to see the words nearest to it."),
+      el("p", {}, this.said("Type a word, or click on one in the map, to see the words nearest to it.")),
       this.chips(examples),
       ...this.moreToType(),
       el("p", { class: "soft" }, "Nearness is always that of the vectors. The map is a picture of it: ",
-        `it keeps ${percent(this.explorer.about.models[0].kept)} of the 20 nearest words.`),
+        this.said(`it keeps ${percent(this.explorer.about.models[0].kept)} of the 20 nearest words.`)),
     ];
   }
 
@@ -93,8 +101,8 @@ class Panels {
     const { sums, poles } = about.suggestions;
     const ready = (query) => el("button", { type: "button", onclick: () => go({ query }) }, query);
     const lines = sums.map(([a, b, c, d]) => [ready(`${words[a]} - ${words[b]} + ${words[c]}`), el("span", {}, "= ", el("bdi", {}, shown(words[d], 30)))]);
-    if (!sums.length) lines.push([el("kbd", {}, "a - b + c"), "words as sums; none of the tried ones is clear in this model"]);
-    lines.push([poles ? ready(poles.map((row) => words[row]).join(" … ")) : el("kbd", {}, "a … b"), "all words between two poles"]);
+    if (!sums.length) lines.push([el("kbd", {}, "a - b + c"), this.said("words as sums; none of the tried ones is clear in this model")]);
+    lines.push([poles ? ready(poles.map((row) => words[row]).join(" … ")) : el("kbd", {}, "a … b"), this.said("all words between two poles")]);
     return [el("h3", {}, "More to type"), el("dl", {}, ...lines.flatMap(([text, what]) => [el("dt", {}, text), el("dd", {}, what)]))];
   }
 
@@ -102,7 +110,7 @@ class Panels {
     const { counts, models, change } = this.explorer;
     const text = this.explorer.about.snippets?.[row];
     if (text) return el("p", {}, el("bdi", {}, shown(text, 160)), " …");
-    const facts = [`word ${(row + 1).toLocaleString("en")} by frequency`];
+    const facts = [this.said(`word ${(row + 1).toLocaleString("en")} by frequency`)];
     if (counts) facts.push(`${counts[row].toLocaleString("en")} times in the text`);
     facts.push(`length ${models[0].vectors.norm(row).toPrecision(3)}`);
     if (change) facts.push(`${percent(change[row] / 255)} of its neighbours differ`);
@@ -114,8 +122,8 @@ class Panels {
     const head = [el("h2", {}, el("bdi", {}, shown(words[row], 120))), this.facts(row)];
     if (models.length === 1) {
       const n = found[0][0]?.resamples;
-      const what = n ? [el("p", { class: "soft" }, `“One run”: the range of the cosine, 9 times in 10, in one run on other text (82 to 92 % of such ranges held it; fewest for frequent words in short texts). “Found in”: how many of ${n} models of resampled text have the word among the nearest ${NEAREST}.`)] : [];
-      return [...head, this.table("Nearest words", found[0]), ...what];
+      const what = n ? [el("p", { class: "soft" }, `“One run”: the range of the cosine, 9 times in 10, in one run on other text (${about.coverage} of such ranges held it; fewest for frequent words in short texts). “Found in”: how many of ${n} models of resampled text have the word among the nearest ${NEAREST}.`)] : [];
+      return [...head, ...this.nearDocuments(row), this.table(about.near[row] ? "Nearest on the map" : this.said("Nearest words"), found[0]), ...what];
     }
     const rows = found.map((one) => new Set(one.map(({ row }) => row)));
     const common = new Set([...rows[0]].filter((one) => rows[1].has(one)));
@@ -125,9 +133,24 @@ class Panels {
       el("div", { class: "two" }, ...tables)];
   }
 
+  /** The nearest of all documents, if the page shows only some; a link if the page has it. */
+  nearDocuments(row) {
+    const { about, vocabulary } = this.explorer;
+    const near = about.near[row];
+    if (!near) return [];
+    const one = ([number, cosine]) => {
+      const [name, text] = about.others[number];
+      const known = vocabulary.rows.get(name);
+      return el("tr", {},
+        el("td", { class: "document" }, known === undefined ? el("bdi", {}, shown(name)) : this.word(known), el("p", { class: "soft" }, el("bdi", {}, text), text ? " …" : "")),
+        el("td", { class: "number" }, cosine.toFixed(3)));
+    };
+    return [el("table", { class: "documents" }, el("caption", {}, "Nearest of all documents"), el("tbody", {}, ...near.map(one)))];
+  }
+
   showSum({ query, found }) {
     const { about } = this.explorer;
-    const tables = found.map((one, i) => this.table(found.length > 1 ? [el("bdi", {}, about.models[i].name)] : "Nearest words", one, { other: i === 1 }));
+    const tables = found.map((one, i) => this.table(found.length > 1 ? [el("bdi", {}, about.models[i].name)] : this.said("Nearest words"), one, { other: i === 1 }));
     return [el("h2", {}, el("bdi", {}, shown(query, 120))), found.length > 1 ? el("div", { class: "two" }, ...tables) : tables[0]];
   }
 
@@ -175,7 +198,7 @@ class Panels {
       parts.push(el("h3", {}, "Choose the word whose context is looked at"), this.targets(list, target, vocabulary, renew),
         unknown ? el("p", { class: "soft" }, "Struck out: unknown words; the model leaves them out before it counts places.") : null);
       for (const model of models) if (model.attention) parts.unshift(this.allPlaces(model, list));
-      for (const model of models) if (model.attention) parts.push(...this.attentionOf(model, list, target));
+      for (const model of models) if (model.attention) parts.push(this.attentionOf(model, list, target));
     }
     for (const model of models) parts.push(this.nearSentence(model, list));
     return parts.filter(Boolean);
@@ -199,24 +222,23 @@ class Panels {
 
   attentionOf(model, list, target) {
     const name = this.explorer.models.length > 1 ? [" in ", el("bdi", {}, model.name)] : [];
-    return model.attention.weights(list, target).map(({ name: part, weights, offsets }) => {
-        const most = Math.max(0.0001, ...weights.map((weight) => weight ?? 0));
-        const rows = list.map((token, i) => ({ token, weight: weights[i], offset: offsets[i] })).filter(({ weight }) => weight !== null);
-        return el("table", { class: "attention" },
-          el("caption", {}, "Attention", part ? ` of the part ${part}` : "", ...name),
-          el("tbody", {}, ...rows.map(({ token, weight, offset }) =>
-            el("tr", {},
-              el("td", { class: "place" }, offset > 0 ? `+${offset}` : `−${-offset}`),
-              el("td", {}, el("bdi", {}, shown(token, 30))),
-              el("td", { class: "bars" }, bar(weight / most)),
-              el("td", { class: "number", "data-weight": weight }, percent(weight))))));
-      });
+    const { weights, offsets } = model.attention.weights(list, target);
+    const most = Math.max(0.0001, ...weights.map((weight) => weight ?? 0));
+    const rows = list.map((token, i) => ({ token, weight: weights[i], offset: offsets[i] })).filter(({ weight }) => weight !== null);
+    return el("table", { class: "attention" },
+      el("caption", {}, "Attention", ...name),
+      el("tbody", {}, ...rows.map(({ token, weight, offset }) =>
+        el("tr", {},
+          el("td", { class: "place" }, offset > 0 ? `+${offset}` : `−${-offset}`),
+          el("td", {}, el("bdi", {}, shown(token, 30))),
+          el("td", { class: "bars" }, bar(weight / most)),
+          el("td", { class: "number", "data-weight": weight }, percent(weight))))));
   }
 
   /** The weights around every word, as a table that is also a picture. */
   allPlaces(model, list) {
     if (list.length > 40) return null;
-    const rows = list.map((_, target) => model.attention.weights(list, target)[0].weights);
+    const rows = list.map((_, target) => model.attention.weights(list, target).weights);
     const most = Math.max(0.0001, ...rows.flat().map((weight) => weight ?? 0));
     const cell = (weight) => {
       const made = el("td", {}, weight === null ? "" : weight.toFixed(2).replace(/^0/, ""));
@@ -249,23 +271,23 @@ class Panels {
   showSelection() {
     const { explorer } = this;
     const { select } = explorer;
-    const inView = el("button", { type: "button", onclick: () => explorer.selectWithin(explorer.map.inView()) }, "Words in view");
+    const inView = el("button", { type: "button", onclick: () => explorer.selectWithin(explorer.map.inView()) }, this.said("Words in view"));
     if (!this.selection) {
-      return [el("p", {}, "Draw around words: press ", el("kbd", {}, "Lasso"), " on the map, or hold ", el("kbd", {}, "Shift"), " and drag. Or click on the name of a region."),
+      return [el("p", {}, this.said("Draw around words: press "), el("kbd", {}, "Lasso"), " on the map, or hold ", el("kbd", {}, "Shift"), " and drag. Or click on the name of a region."),
         el("div", { class: "actions" }, inView), ...this.regions()];
     }
     const rows = this.selection;
     const { words, models } = this.explorer;
     const list = el("tbody", {}, ...rows.slice(0, 200).map((row) => el("tr", {}, el("td", {}, this.word(row)))));
     return [
-      el("h2", {}, this.region ? el("bdi", {}, this.region) : counted(rows.length, "word")),
-      this.region ? el("p", { class: "soft" }, `A region of ${counted(rows.length, "word")}.`) : null,
+      el("h2", {}, this.region ? el("bdi", {}, this.region) : counted(rows.length, explorer.about.noun)),
+      this.region ? el("p", { class: "soft" }, `A region of ${counted(rows.length, explorer.about.noun)}.`) : null,
       el("div", { class: "actions" },
         el("button", { type: "button", onclick: (event) => copy(rows.map((row) => words[row]).join("\n"), event.target) }, "Copy"),
         el("button", { type: "button", id: "csv", onclick: () => saveCsv(this.explorer, rows) }, "Save as CSV"),
         inView,
         el("button", { type: "button", onclick: () => select(null) }, "Clear")),
-      rows.length ? this.table("Most typical: nearer to these words than to all", typicalOf(models[0].vectors, rows, 8), { named: "by" }) : null,
+      rows.length ? this.table(this.said("Most typical: nearer to these words than to all"), typicalOf(models[0].vectors, rows, 8), { named: "by" }) : null,
       ...this.regions(),
       el("table", { id: "selected" }, el("caption", {}, rows.length > 200 ? "The 200 most frequent" : "All, most frequent first"), list),
     ].filter(Boolean);
@@ -278,7 +300,7 @@ class Panels {
     if (!named.length) return [];
     const one = (region) => el("li", {}, el("button", { type: "button", onclick: () => explorer.selectRegion(region) },
       el("bdi", {}, explorer.wordsOf(region, 18).join(" · "))));
-    return [el("h3", {}, "Regions"), el("p", { class: "soft" }, "Where words are dense on the map, named by the frequent words that are nearer to them than to all words."),
+    return [el("h3", {}, "Regions"), el("p", { class: "soft" }, this.said("Where words are dense on the map, named by the frequent words that are nearer to them than to all words.")),
       el("ul", { class: "words regions" }, ...named.map(one))];
   }
 
@@ -309,7 +331,7 @@ class Panels {
       el("p", { id: "chance" }, changed
         ? `cawv change calls ${counted(changed.reduce((sum, one) => sum + one, 0), "word")} changed, at a false-discovery rate of 5 %: they come first.`
         : "Two trainings of one text differ, too; this page cannot tell change from chance. cawv change TEXTS --save-models can."),
-      el("dl", { id: "made" }, ...about.models.flatMap((model) => [el("dt", {}, el("bdi", {}, model.name)), el("dd", {}, madeOf(model))])),
+      el("dl", { id: "made" }, ...about.models.flatMap((model) => [el("dt", {}, el("bdi", {}, model.name)), el("dd", {}, madeOf(model, about.noun))])),
       el("p", { class: "soft" }, "Of the 5,000 most frequent words: the nearest word in either model with its cosine, and how many of the 20 nearest are the same. ",
         "Among words with equally many neighbours in common, those whose cosines differ more come first."),
       table("Words that differ most", [...frequent.slice(0, 40)]),
@@ -321,10 +343,10 @@ class Panels {
 
   showAbout() {
     const { about } = this.explorer;
-    const facts = [["words", about.words < about.all[0] ? `${about.words.toLocaleString("en")} of ${about.all[0].toLocaleString("en")}` : about.words.toLocaleString("en")],
-      ...about.models.map((model) => ["vectors", `${model.name}: ${madeOf(model)}`]),
-      ["map", about.method === "tsne" ? "t-SNE, started from PCA" : "PCA: the two directions in which the words vary most"],
-      ["faithful", about.models.map((model) => `${percent(model.kept)} of the 20 nearest words of a word are among its 20 nearest on the map`).join("; ")],
+    const facts = [[this.said("words"), about.words < about.all[0] ? `${about.words.toLocaleString("en")} of ${about.all[0].toLocaleString("en")}` : about.words.toLocaleString("en")],
+      ...about.models.map((model) => ["vectors", `${model.name}: ${madeOf(model, about.noun)}`]),
+      ["map", about.method === "tsne" ? "t-SNE, started from PCA" : this.said("PCA: the two directions in which the words vary most")],
+      ["faithful", about.models.map((model) => this.said(`${percent(model.kept)} of the 20 nearest words of a word are among its 20 nearest on the map`)).join("; ")],
       ["seed of the map", String(about.seed)], ["made by", `cawv ${about.version}`]];
     const keys = [["/", "search"], ["← → ↑ ↓", "move the map"], ["+ −", "zoom"], ["0", "whole map"], ["L", "lasso"], ["Esc", "clear"]];
     const list = (pairs, tag) => el("dl", {}, ...pairs.flatMap(([a, b]) => [el("dt", {}, tag ? el(tag, {}, a) : a), el("dd", {}, b)]));

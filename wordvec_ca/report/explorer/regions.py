@@ -1,55 +1,53 @@
-"""Regions of a map where words are dense, on three scales, and the words that name each region."""
+"""Regions of a map where words are dense, on three scales, and the words, or beginnings of documents, that
+name each region.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from wordvec_ca.models import PREFIX
+
+# Approximate number of regions on each level, the coarsest first.
 LEVELS = (12, 60, 240)
-"""Approximate number of regions on each level, the coarsest first."""
 
+# Smallest number of words of a region.
 FEWEST_WORDS = 25
-"""Smallest number of words of a region."""
 
+# The label of words between the regions.
 NO_REGION = 255
-"""The label of words between the regions."""
 
+# Words are counted in the cells of a square grid; the number of cells on each side of the map.
 GRID = 256
-"""Words are counted in the cells of a square grid; the number of cells on each side of the map."""
 
+# Words are in a region only where the density is at least this share of the highest density.
 THINNEST = 0.1
-"""Words are in a region only where the density is at least this share of the highest density."""
 
+# Standard deviations, in cells, of the filters that smooth the counts; the widest first.
 WIDTHS = GRID * 0.06 * 0.85 ** np.arange(18)
-"""Standard deviations, in cells, of the filters that smooth the counts; the widest first."""
 
 
 class Region(NamedTuple):
-    """A region of the map.
+    """A region of the map."""
 
-    Attributes
-    ----------
-    level : int
-        0 for the coarsest.
-    x, y : float
-        Its middle, in the coordinates of ``WordMap.places``.
-    rows : list of int
-        The words that name it, most typical first.
-    size : int
-        Number of words.
-    label : int
-        The number that ``region_of_word`` has for the words of the region; see `regions`.
-    top : float
-        The ``y`` of its upper edge.
-    """
-
+    # 0 for the coarsest.
     level: int
+    # x, y: Its middle, in the coordinates of ``WordMap.places``.
     x: float
     y: float
+    # The words that name it, most typical first.
     rows: list[int]
+    # Number of words.
     size: int
+    # The number that ``region_of_word`` has for the words of the region; see `regions`.
     label: int
+    # The ``y`` of its upper edge.
     top: float
 
 
@@ -126,3 +124,40 @@ def typical(
 def _unit(vector: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(vector)
     return vector / length if length else vector
+
+
+# Characters of a document that are shown: about two lines beside the pointer.
+SNIPPET = 140
+
+# Words that name a region, as many as name one of words.
+TYPICAL = 3
+
+
+def snippets(texts: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """Return what the text of each document begins with; nothing for words."""
+    return [" ".join(texts.get(_tag(name), "").split())[:SNIPPET] for name in names]
+
+
+def typical_words(
+    texts: Mapping[str, str], names: Sequence[str], groups: Sequence[np.ndarray]
+) -> list[list[str]]:
+    """Return the words that are typical of each group of documents."""
+    # They are in more of its documents than in others: the share of the group's documents with the word,
+    # times the squared logarithm of how much larger that is than the share of all documents.
+    words_of = [set(re.findall(r"[^\W\d_]{3,}", texts.get(_tag(name), "").lower())) for name in names]
+    of_all = Counter(word for words in words_of for word in words)
+    n_all = max(1, sum(map(bool, words_of)))
+    found = []
+    for group in groups:
+        own = Counter(word for row in group.tolist() for word in words_of[row])
+        size = max(1, sum(bool(words_of[row]) for row in group.tolist()))
+        # squared: a function word is in nearly all documents, and in a group a little oftener by chance
+        scores = {word: n / size * math.log(n / size * n_all / of_all[word]) ** 2
+                  for word, n in own.items() if n > 1 and n / size > of_all[word] / n_all}  # fmt: skip
+        # by name where scores are equal: the page must not depend on the order of a set
+        found.append(sorted(scores, key=lambda word: (-scores[word], word))[:TYPICAL])
+    return found
+
+
+def _tag(name: str) -> str:
+    return name.removeprefix(PREFIX) if name.startswith(PREFIX) else ""

@@ -44,9 +44,9 @@ function listenToSearch(explorer, input, list) {
       return item;
     });
     if (none) {
-      const what = rows.length ? "No such word; within others:" : "No such word";
+      const what = explorer.panels.said(rows.length ? "No such word; within others:" : "No such word");
       items.unshift(el("li", { role: "option", "aria-disabled": "true", class: "none" }, what));
-      explorer.say("no such word");
+      explorer.say(explorer.panels.said("no such word"));
     }
     list.replaceChildren(...items);
     list.hidden = !items.length;

@@ -265,7 +265,7 @@ class Explorer {
       });
       this.map.sure = new Set(asked.found[this.mapOf].filter(({ again, resamples }) => again >= 0.8 * resamples).map(({ row }) => row));
       this.showOnMap([asked.row, ...asked.found[this.mapOf].map(({ row }) => row)]);
-      this.say(`${asked.found[0].length} words nearest to ${shown(this.words[asked.row])}`);
+      this.say(`${this.panels.said(`${asked.found[0].length} words nearest to`)} ${shown(this.words[asked.row])}`);
     } else if (asked.kind === "sum") {
       const leftOut = new Set(asked.terms.map(({ row }) => row));
       asked.found = this.models.map(({ vectors }) => {
@@ -278,7 +278,7 @@ class Explorer {
       this.findAxis(asked);
     } else if (asked.kind === "unknown") {
       asked.near = this.spelledLike(asked.word);
-      this.say("unknown word");
+      this.say(this.panels.said("unknown word"));
     }
     input.value = asked.kind === "word" ? shown(this.words[asked.row], 200) : (asked.query ?? "");
     if (document.activeElement === input) {
@@ -356,8 +356,8 @@ class Explorer {
   select(rows, { quiet = false, name = "" } = {}) {
     const chip = document.getElementById("unselect");
     chip.hidden = !rows;
-    if (rows) chip.textContent = `${name || counted(rows.length, "word")} ✕`;
-    chip.title = chip.ariaLabel = rows ? `${counted(rows.length, "word")} selected: clear the selection` : "";
+    if (rows) chip.textContent = `${name || counted(rows.length, this.about.noun)} ✕`;
+    chip.title = chip.ariaLabel = rows ? `${counted(rows.length, this.about.noun)} selected: clear the selection` : "";
     this.panels.selection = rows;
     this.panels.region = name;
     this.marked = this.map.marked = rows ? new Uint8Array(this.n) : null;
@@ -366,7 +366,7 @@ class Explorer {
     this.map.redraw();
     if (quiet || (!rows && this.tab !== "selection")) return;
     this.show("selection");
-    if (rows) this.say(counted(rows.length, "word") + " selected");
+    if (rows) this.say(counted(rows.length, this.about.noun) + " selected");
   }
 
   /** The words of a region of the map that is shown. */

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wordvec_ca.report.explorer.neighbour_graph import NeighbourGraph
 from wordvec_ca.report.explorer.regions import Region
 
+# Sums are searched among this number of most frequent words.
 FREQUENT = 3_000
-"""Sums are searched among this number of most frequent words."""
 
+# Each word forms pairs with this number of its nearest words.
 PARTNERS = 4
-"""Each word forms pairs with this number of its nearest words."""
 
+# Number of couples of pairs to try, the most parallel first.
 TRIED = 400
-"""Number of couples of pairs to try, the most parallel first."""
 
+# Smallest cosine between the differences of two pairs; below it, sums are right only by chance.
 PARALLEL = 0.46
-"""Smallest cosine between the differences of two pairs; below it, sums are right only by chance."""
 
+# The difference of a sum's words is also applied to this number of parallel pairs of other words.
 OTHERS = 10
-"""The difference of a sum's words is also applied to this number of parallel pairs of other words."""
 
+# Number of these pairs that must give a clear answer; with little text some pairs are parallel by chance.
 SUPPORT = 4
-"""Number of these pairs that must give a clear answer; with little text some pairs are parallel by chance."""
 
+# A clear answer has a cosine higher than that of the second best word by at least this margin.
 MARGIN = 0.1
-"""A clear answer has a cosine higher than that of the second best word by at least this margin."""
 
+# Largest number of suggested sums.
 SUMS = 3
-"""Largest number of suggested sums."""
 
+# Candidates; the page shows the one with the most frequent words among those whose words are all known.
 SENTENCES = (
     "return the number of items in the list",
     "the king of france and the queen of england went to war in the first year of the century",
@@ -45,34 +46,19 @@ SENTENCES = (
     "a cidade está localizada no norte do país e é a capital da província",
     "staden ligger i norra delen av landet och är en av de största",
 )
-"""Candidates; the page shows the one with the most frequent words among those whose words are all known."""
-
-
-class Suggestions(NamedTuple):
-    """Suggestions for the input fields of the page.
-
-    Attributes
-    ----------
-    sums : list of tuple of int
-        Rows a, b, c and d: the word nearest to a - b + c is d, by a margin, and d is not the nearest to c.
-    poles : tuple of int or None
-        Rows of two words that are far from each other, each typical of its region.
-    sentence : str
-        An example sentence; may be empty.
-    """
-
-    sums: list[tuple[int, int, int, int]]
-    poles: tuple[int, int] | None
-    sentence: str
 
 
 def suggestions(
     directions: np.ndarray, graph: NeighbourGraph, words: list[str], regions: list[Region]
-) -> Suggestions:
-    """Find suggestions that work in these vectors."""
-    return Suggestions(
-        _sums(directions, graph, words), _poles(directions, regions), _sentence(words, regions)
-    )
+) -> dict[str, Any]:
+    """Return suggestions for the input fields of the page, which work in these vectors."""
+    # sums: Rows a, b, c and d: nearest to a - b + c is d, by a margin, and d is not the nearest to c.
+    # poles: Rows of two words that are far from each other, each typical of its region.
+    return {
+        "sums": _sums(directions, graph, words),
+        "poles": _poles(directions, regions),
+        "sentence": _sentence(words, regions),
+    }
 
 
 def _sums(directions: np.ndarray, graph: NeighbourGraph, words: list[str]) -> list[tuple[int, int, int, int]]:

@@ -72,10 +72,10 @@ class Vocabulary {
 
 // Tokens as the tokenizer "words" makes them: letters, marks, numbers and _ in runs, with hyphens and apostrophes
 // within; separators between digits; everything else by itself.
-const LETTER = "[\\p{L}\\p{M}\\p{N}_]";
+const LETTER = "[\\p{L}\\p{M}\\p{N}_׳]";
 const TOKEN = new RegExp(
-  `${LETTER}(?:${LETTER}|[\\u200c\\u200d](?=${LETTER})|[-'’·‐‑](?=[\\p{L}\\p{N}_])|(?<=\\p{Nd})[.,٫٬](?=\\p{Nd}))*` +
-    "|[^\\p{L}\\p{M}\\p{N}_\\p{Z}\\p{Cc}\\p{Cf}\\s]\\p{M}*",
+  `${LETTER}(?:${LETTER}|[\\u200c\\u200d](?=${LETTER})|[-'’·״‐‑](?=[\\p{L}\\p{N}_׳])|(?<=\\p{Nd})[.,٫٬](?=\\p{Nd}))*` +
+    "|[^\\p{L}\\p{M}\\p{N}_׳\\p{Z}\\p{Cc}\\p{Cf}\\s]\\p{M}*",
   "gu",
 );
 
