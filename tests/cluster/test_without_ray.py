@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -248,12 +249,24 @@ def test_a_finished_run_tells_what_the_command_says_of_a_model(tmp_path):
     assert (finished.config, finished.vocab, finished.documents) == (model.config, model.vocab, None)
 
 
-def test_clearing_leaves_nothing(tmp_path):
+def test_clearing_leaves_nothing_and_never_a_lock_without_its_run(tmp_path, monkeypatch):
     request = request_of(tmp_path)
     request.write()
     Storage(request.storage).write("counted.json", b"{}")
-    request.clear()
-    assert list(tmp_path.iterdir()) == []
+    remove, seen = Storage.remove, []
+
+    def removing(storage, name):  # a driver may die before and after each
+        remove(storage, name)
+        seen.append({path.name for path in Path(storage.place).iterdir()})
+
+    monkeypatch.setattr(Storage, "remove", removing)
+    with ExitStack() as locks:
+        for storage in request.places():
+            locks.enter_context(Lock(storage, takes_over=False))
+        request.clear()
+        assert list(tmp_path.iterdir()) == []
+    assert {"run.json"} in seen
+    assert {"lock.json"} not in seen
 
 
 def test_long_runs_and_fast_networks_scale_better():

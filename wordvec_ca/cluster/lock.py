@@ -64,9 +64,11 @@ class Lock:
         if other:
             here = other.get("host") == socket.gethostname()
             if (here and _lives(other)) or not (here or self.takes_over):
-                advice = (
-                    "wait for it, or end it first" if here else "if it is dead, --resume takes the run over"
+                # a driver that dies within its first second leaves a lock alone
+                dead = (
+                    f"if it is dead, --resume takes the run over, or remove a {LOCK_FILE} that stands alone"
                 )
+                advice = "wait for it, or end it first" if here else dead
                 raise LockLost(f"{self.storage.place!r}: {_holder(other)} works on this run; {advice}")
             if not here:
                 self.notice(f"this run is taken over from {_holder(other)} which ends if it is still alive")

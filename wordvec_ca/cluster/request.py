@@ -12,6 +12,7 @@ from typing import Any
 
 from wordvec_ca.cluster.connection import check_cluster_address
 from wordvec_ca.cluster.engine import PATIENCE
+from wordvec_ca.cluster.lock import LOCK_FILE
 from wordvec_ca.cluster.shards import Shard
 from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import Storage, is_url
@@ -133,15 +134,16 @@ class ClusterRequest(Request):
         )
 
     def clear(self) -> None:
-        """Remove what the run has written to the storage and next to the output."""
+        """Remove what the run has written to the storage and next to the output, its lock included."""
         for storage in self.places():
-            clear(storage)
+            clear(storage, LOCK_FILE)
 
 
-def clear(storage: Storage) -> None:
+def clear(storage: Storage, *more: str) -> None:
     """Remove all files that a run has written, and the folder if nothing else is in it."""
-    # the request last: a folder that is removed only in part is still known as a run's
-    for name in (*Checkpoints(storage).names(), VOCAB, COUNTED, REQUEST_FILE):
+    # The request last: a folder that is removed only in part is still known as a run's; --resume removes it.
+    # A lock without a request could not be resumed, and would refuse a new run from another machine for ever.
+    for name in (*Checkpoints(storage).names(), VOCAB, COUNTED, *more, REQUEST_FILE):
         storage.remove(name)
     storage.remove_folder()
 
