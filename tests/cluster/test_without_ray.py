@@ -34,11 +34,9 @@ from wordvec_ca.cluster.engine import Engine
 from wordvec_ca.cluster.lock import Lock, LockLost, check_lock
 from wordvec_ca.cluster.preparation import ReplicaText
 from wordvec_ca.cluster.request import ClusterRequest, parse_patience
-from wordvec_ca.cluster.rounds import plan_of_replicas, slices_of
-from wordvec_ca.cluster.run_state import RunState
-from wordvec_ca.cluster.shards import Shard, assigned, shards_of, stripes
+from wordvec_ca.cluster.rounds import RunState, plan_of_replicas, slices_of
+from wordvec_ca.cluster.shards import Shard, Words, assigned, shards_of, stripes
 from wordvec_ca.cluster.tasks import GROUPS, Common, Part
-from wordvec_ca.cluster.words import Words
 from wordvec_ca.corpus import CorpusStats, count_corpus, least_count
 from wordvec_ca.files import Storage
 from wordvec_ca.models import ResolvedConfig

@@ -9,7 +9,7 @@ import pytest
 
 from wordvec_ca.files import npy
 from wordvec_ca.files.npy import map_npy, save_npy, write_npy
-from wordvec_ca.specs.quantities import duration, size
+from wordvec_ca.showable import duration, size
 
 
 @pytest.mark.parametrize("shape", [(0,), (5,), (0, 3), (7, 3), (4, 2, 3)])

@@ -14,7 +14,7 @@ from small_runs import Killed, killed_after, same, sentences
 from wordvec_ca import DataError, EmbeddingModel, KeyedVectors, OutputExistsError, TrainConfig, resume, train
 from wordvec_ca.corpus import DocumentStarts
 from wordvec_ca.errors import OptionError
-from wordvec_ca.resampling.models import ResampledModels, model_config
+from wordvec_ca.resampling import ResampledModels, model_config
 from wordvec_ca.text import Documents
 from wordvec_ca.training.chunks import Chunks, LineSample
 from wordvec_ca.vectors.intervals import interval
@@ -102,7 +102,7 @@ def test_turned_models_predict_as_before(tmp_path, corpus):
     alone.outputs[:, :12] = rng.standard_normal((len(model.vocab), 12))
     before = alone.inputs @ alone.outputs.T
     turn = np.linalg.qr(rng.standard_normal((12, 12)))[0].astype(np.float32)
-    from wordvec_ca.resampling.models import turn_rows
+    from wordvec_ca.resampling import turn_rows
 
     turn_rows(alone.inputs, turn)
     turn_rows(alone.outputs, turn)
@@ -111,7 +111,7 @@ def test_turned_models_predict_as_before(tmp_path, corpus):
 
 def test_models_side_by_side_are_those_of_one_worker(corpus, monkeypatch):
     one = train(corpus, small(epochs=1))
-    monkeypatch.setattr("wordvec_ca.resampling.models.side_by_side", lambda config, n_words: (2, 1))
+    monkeypatch.setattr("wordvec_ca.resampling.side_by_side", lambda config, n_words: (2, 1))
     two = train(corpus, small(epochs=1, workers=2))
     assert same(one, two)
 
@@ -282,7 +282,7 @@ def test_a_run_on_sampled_documents_goes_on_and_its_record_names_them(tmp_path, 
     with pytest.raises(Killed):
         train(text, config, output=tmp_path / "cut", callbacks=[killed_after(0.6)], checkpoint_every="2k")
     assert same(resume(tmp_path / "cut"), whole)
-    monkeypatch.setattr("wordvec_ca.resampling.models.side_by_side", lambda config, n_words: (2, 1))
+    monkeypatch.setattr("wordvec_ca.resampling.side_by_side", lambda config, n_words: (2, 1))
     assert same(train(Documents(in_books()), small(workers=2)), whole)
 
 

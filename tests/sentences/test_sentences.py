@@ -20,9 +20,8 @@ from sklearn.utils import estimator_checks
 from wordvec_ca import DataError, SentenceVectorizer
 from wordvec_ca.sentences.ca_sem import reembed_counts
 from wordvec_ca.sentences.counts import count_sentences
-from wordvec_ca.sentences.methods import METHODS
 from wordvec_ca.sentences.vectorizer import principal_directions
-from wordvec_ca.sentences.word_factors import usif_constant
+from wordvec_ca.sentences.word_factors import METHODS, usif_constant
 
 WORDS = ["the", "a", "cat", "dog", "mat", "sat", "ran", "new_york", "new", "york"]
 TEXT = [

@@ -120,7 +120,8 @@ def test_a_page_that_takes_too_long(tmp_path, monkeypatch):
 
 
 def test_a_page_that_takes_too_much_memory(tmp_path, monkeypatch):
-    code = "import wordvec_ca.text.wikitext as w; w.LARGEST_MEMORY = 1 << 27; w.answer_requests(w.prepare)"
+    code = "import wordvec_ca.text.wikitext as w; w.LARGEST_MEMORY = 1 << 27; a.answer_requests(w.prepare)"
+    code = f"import wordvec_ca.text.answering_processes as a; {code}"
     requests = [b"[60, []]", b"'''a''' " * 200_000, b"small"]
     given = b"".join(answering_processes.LENGTH.pack(len(text)) + text for text in requests)
     done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, check=False)

@@ -54,7 +54,7 @@ def command(
 
     from wordvec_ca.cli.models import index_of, rows_of
     from wordvec_ca.cli.terminal import status
-    from wordvec_ca.specs.quantities import duration
+    from wordvec_ca.showable import duration
     from wordvec_ca.vectors import FASTER_FROM, ApproximateNeighbours, NoWordVectorsError
 
     place = Path(output) if output else index_of(model)

@@ -12,9 +12,9 @@ from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import json_option
 from wordvec_ca.cli.output import say, show, show_json, show_styled, styled
 from wordvec_ca.cli.paths import ExistingPath
+from wordvec_ca.showable import counted, duration, size
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.models import VECTOR_FORMS
-from wordvec_ca.specs.quantities import counted, duration, size
 
 
 @click.command(name="info", short_help="About a model, or this installation.")

@@ -19,10 +19,9 @@ from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.sentence_options import tell_fields
 from wordvec_ca.cli.settings import config_option, given_settings, preset_option
 from wordvec_ca.errors import Option
-from wordvec_ca.showable import showable_name
+from wordvec_ca.showable import counted, showable_name
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.options import GROUPS, OPTIONS, RunOptions, check_together, spelled_as_flag
-from wordvec_ca.specs.quantities import counted
 
 if TYPE_CHECKING:
     from wordvec_ca.models import ResolvedConfig

@@ -9,7 +9,7 @@ import click
 from wordvec_ca.cli.options import json_option, option, reading_options
 from wordvec_ca.cli.output import say, show_json
 from wordvec_ca.cli.paths import COMPRESSED_FILE, INPUT
-from wordvec_ca.specs.quantities import counted
+from wordvec_ca.showable import counted
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import CorpusStats

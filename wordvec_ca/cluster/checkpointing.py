@@ -15,7 +15,7 @@ from wordvec_ca.cluster.lock import Lock, LockLost
 from wordvec_ca.cluster.rounds import Rounds
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage
-from wordvec_ca.specs.quantities import duration
+from wordvec_ca.showable import duration
 from wordvec_ca.training import Checkpoints, Interval
 
 SETTLED = 15.0

@@ -16,13 +16,12 @@ from wordvec_ca.cluster.engine import Engine, Node
 from wordvec_ca.cluster.preparation import count_words
 from wordvec_ca.cluster.request import ClusterOptions, parse_patience
 from wordvec_ca.cluster.rounds import plan_of_replicas, slices_of
-from wordvec_ca.cluster.shards import shards_of
+from wordvec_ca.cluster.shards import Words, shards_of, text_of
 from wordvec_ca.cluster.tasks import Common
-from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.files import absolute_name
 from wordvec_ca.models import ResolvedConfig, TrainConfig, memory_bytes, parameter_shapes
-from wordvec_ca.specs.quantities import duration, size
+from wordvec_ca.showable import duration, size
 from wordvec_ca.text import find_files
 from wordvec_ca.training import most_replicas, quality_warning
 

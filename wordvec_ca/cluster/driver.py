@@ -23,20 +23,17 @@ from wordvec_ca.cluster.engine import Engine, Lost, Stopped
 from wordvec_ca.cluster.lock import Lock, LockLost, check_lock
 from wordvec_ca.cluster.preparation import count_words, encode_text
 from wordvec_ca.cluster.request import COUNTED, VOCAB, ClusterRequest
-from wordvec_ca.cluster.rounds import Rounds, plan_of_replicas, slices_of
-from wordvec_ca.cluster.run_state import RunState
-from wordvec_ca.cluster.shards import Shard
+from wordvec_ca.cluster.rounds import Rounds, RunState, plan_of_replicas, slices_of
+from wordvec_ca.cluster.shards import Shard, Words, text_of
 from wordvec_ca.cluster.tasks import Common
-from wordvec_ca.cluster.words import Words, text_of
 from wordvec_ca.corpus import CorpusStats, Vocab
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import Storage, replacing
 from wordvec_ca.formats import MODEL_FILES
 from wordvec_ca.models import Callback, EmbeddingModel, Progress, ResolvedConfig, read_config
 from wordvec_ca.runs import ended_by_signals
-from wordvec_ca.showable import showable_name
+from wordvec_ca.showable import duration, showable_name
 from wordvec_ca.specs.model_files import ModelFile
-from wordvec_ca.specs.quantities import duration
 from wordvec_ca.training import Checkpoints, parse_interval, quality_warning, recorded
 
 LINE_EVERY = 10.0

@@ -12,9 +12,8 @@ from typing import Any
 
 from wordvec_ca.cluster import tasks
 from wordvec_ca.cluster.engine import Engine, Node
-from wordvec_ca.cluster.shards import Encoded, Shard, assigned
+from wordvec_ca.cluster.shards import Encoded, Shard, Words, assigned
 from wordvec_ca.cluster.tasks import GROUPS, Common
-from wordvec_ca.cluster.words import Words
 from wordvec_ca.corpus import CorpusStats, least_count
 from wordvec_ca.errors import DataError
 

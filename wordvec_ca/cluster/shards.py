@@ -1,15 +1,23 @@
-"""Shards: the pieces of a corpus; each is read, counted, encoded and trained on by one node."""
+"""Shards, the pieces of a corpus, each of which one node reads, counts, encodes and trains on; and the words
+of a run as the driver passes them to nodes.
+
+Ten million words take 150 MB as text and ten times as much as Python's strings. So only nodes parse them; the
+driver passes their text on, and writes it next to the checkpoints so that the run can be resumed.
+"""
 
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wordvec_ca.corpus import CorpusStats, TextOptions
+from wordvec_ca.corpus import CorpusStats, TextOptions, Vocab
 from wordvec_ca.text import ReadText, TextFiles
 
 SHARDS_PER_NODE = 4
@@ -124,3 +132,36 @@ def assigned(shards: Sequence[Shard], replicas: int) -> list[int]:
         owners[i] = min(range(replicas), key=loads.__getitem__)
         loads[owners[i]] += max(1, shards[i].size)  # of size 0 each counts, too: not all for one replica
     return owners
+
+
+Text = NDArray[np.uint8]
+"""Lines of ``word TAB count`` as in ``vocab.tsv``, in an array that the nodes of one machine share."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the driver keeps of a vocabulary: its size and counts, but not the words."""
+
+    n_words: int
+    # raw_tokens, raw_types: Tokens and types of the text before rare words were dropped.
+    raw_tokens: int
+    raw_types: int
+
+    @classmethod
+    def of(cls, vocab: Vocab) -> Words:
+        """Return what the driver keeps of a vocabulary."""
+        return cls(len(vocab), vocab.raw_tokens, vocab.raw_types)
+
+    def read(self, text: Text) -> Vocab:
+        """Parse the text of a vocabulary."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "vocab.tsv"
+            path.write_bytes(text.data)
+            vocab = Vocab.load(path)
+        vocab.raw_tokens, vocab.raw_types = self.raw_tokens, self.raw_types
+        return vocab
+
+
+def text_of(vocab: Vocab) -> Text:
+    """Return a vocabulary as text."""
+    return np.frombuffer(b"".join(vocab.lines()), np.uint8)

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca._version import __version__
 from wordvec_ca.cluster.lock import check_lock
-from wordvec_ca.cluster.shards import Encoded, Shard
-from wordvec_ca.cluster.words import Text, Words, text_of
+from wordvec_ca.cluster.shards import Encoded, Shard, Text, Words, text_of
 from wordvec_ca.corpus import (
     CorpusStats,
     NoWords,
@@ -38,7 +37,7 @@ from wordvec_ca.files import Storage, is_transient, is_url
 from wordvec_ca.machine import free_memory
 from wordvec_ca.models import EmbeddingModel, History, Point, ResolvedConfig, memory_bytes
 from wordvec_ca.runs import measured_speed
-from wordvec_ca.specs.quantities import size
+from wordvec_ca.showable import size
 from wordvec_ca.text import set_retry_timeout, url_identity
 from wordvec_ca.training import (
     Checkpoints,

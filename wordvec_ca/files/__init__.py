@@ -48,7 +48,15 @@ from wordvec_ca.files.folders import (
     replacing_files,
 )
 from wordvec_ca.files.kinds import check_readable_again, is_read_once, kind_of
-from wordvec_ca.files.lines import escape_lines, split_lines, unescape, unescape_lines, whole_lines
+from wordvec_ca.files.lines import (
+    escape_lines,
+    parse_words,
+    read_words,
+    split_lines,
+    unescape,
+    unescape_lines,
+    whole_lines,
+)
 from wordvec_ca.files.npy import (
     map_npy,
     read_npy_header,
@@ -62,4 +70,3 @@ from wordvec_ca.files.npy import (
 )
 from wordvec_ca.files.opened import OpenedArray, OpenedFile, in_memory, read_whole_folder
 from wordvec_ca.files.storage import Storage, absolute_name, file_system, is_transient, is_url, patiently
-from wordvec_ca.files.word_counts import parse_words, read_words

@@ -1,5 +1,6 @@
-r"""Splits text into lines. In all packages, only ``\n``, ``\r\n`` and ``\r`` end a line.
+r"""Splits text into lines, and reads lines of words and counts.
 
+In all packages, only ``\n``, ``\r\n`` and ``\r`` end a line.
 Python's ``str.splitlines`` also splits at eight other characters, among them U+2028 and the form feed.
 
 Wherever a file keeps words in lines (``vocab.tsv``, the ``words`` tensor of safetensors files, the metadata
@@ -9,8 +10,15 @@ and a backslash is put before U+FEFF.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordvec_ca.errors import DataError
+from wordvec_ca.files.compression import open_by_content
 
 
 def split_lines(text: str) -> list[str]:
@@ -77,3 +85,106 @@ def unescape_lines(text: str) -> list[str]:
         return []
     lines = text.removesuffix("\n").split("\n")
     return [unescape(line) for line in lines] if "\\" in text else lines
+
+
+_MOST_DIGITS = 15  # larger counts are errors
+
+_LARGEST_COUNT = 2**53  # counts become float64 probabilities
+
+
+def read_words(path: str | os.PathLike[str], *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
+    r"""Read the lines of a vocabulary file in their order, whether or not words occur twice."""
+    return parse_words(_content(path), os.fspath(path), foreign=foreign)
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    try:
+        with open_by_content(path) as stream:
+            return stream.read()
+    except OSError as error:
+        raise DataError(f"cannot read the vocabulary {path}: {error.strerror or error}") from error
+
+
+def parse_words(data: bytes, name: str, *, foreign: bool = True) -> tuple[list[str], NDArray[np.int64]]:
+    """Return words and counts from the content of a file; otherwise as `read_words`."""
+    regular = _regular_lines(data)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{name}, line {number}: invalid UTF-8 (byte 0x{data[error.start]:02x}); convert it to UTF-8"
+        ) from error
+    del data
+    if regular is not None:
+        words = regular[0].decode("utf-8-sig").split("\n")[:-1]
+        if "\\" not in text or _unescape_all(words):
+            return words, regular[1]
+    lines = split_lines(text)
+    while lines and not lines[-1]:
+        lines.pop()
+    words, numbers = [], []
+    for number, line in enumerate(lines, 1):
+        word, tab, count = line.rpartition("\t")
+        fits = foreign or (bool(tab) and "\t" not in word)
+        if not tab and foreign:
+            word, _, count = line.rpartition(" ")
+        elif "\\" in word:
+            try:
+                word = unescape(word)
+            except ValueError:  # not written by us: backslashes are literal
+                fits = fits and foreign
+        # int() would also accept "1_000", " 7" and digits of other scripts.
+        whole = count.isascii() and count.isdigit() and len(count) < 20 and int(count) <= _LARGEST_COUNT
+        if not (whole and fits and (word or not foreign)):
+            raise DataError(f"{name}, line {number}: {_complaint(line, word, count)}")
+        words.append(word)
+        numbers.append(int(count))
+    return words, np.array(numbers, dtype=np.int64)
+
+
+def _regular_lines(data: bytes) -> tuple[bytes, NDArray[np.int64]] | None:
+    """Return all words, each with a newline, and their counts, without a loop, if each line is a word,
+    a tab and digits.
+    """
+    content = np.frombuffer(data, np.uint8)
+    tabs, ends = np.flatnonzero(content == ord("\t")), np.flatnonzero(content == ord("\n"))
+    if len(tabs) != len(ends) or data[-1:] not in (b"", b"\n") or b"\r" in data:
+        return None
+    n_digits = ends - tabs - 1
+    begins = np.append(0, ends + 1)[:-1]
+    if not ((begins < tabs) & (n_digits >= 1) & (n_digits <= _MOST_DIGITS)).all():
+        return None
+    counts = np.zeros(len(ends), np.int64)
+    for place in range(1, int(n_digits.max(initial=0)) + 1):
+        rows = np.flatnonzero(n_digits >= place)
+        digits = content[ends[rows] - place] - np.uint8(ord("0"))
+        if (digits > 9).any():  # bytes below "0" have wrapped around to large numbers
+            return None
+        counts[rows] += digits.astype(np.int64) * 10 ** (place - 1)
+    of_count = np.zeros(len(content), np.int8)
+    of_count[tabs], of_count[ends] = 1, -1
+    np.cumsum(of_count, out=of_count)  # 1 for bytes from the tab to the newline
+    return content[of_count == 0].tobytes(), counts
+
+
+def _unescape_all(words: list[str]) -> bool:
+    """Undo the escapes in words, in place; return whether this package writes all of these escapes."""
+    for i in [i for i, word in enumerate(words) if "\\" in word]:
+        try:
+            words[i] = unescape(words[i])
+        except ValueError:
+            return False
+    return True
+
+
+def _complaint(line: str, word: str, count: str) -> str:
+    if not line.strip():
+        return "the line is blank; expected 'word TAB count'"
+    if not word:
+        return f"{line!r} is not a word and a count; expected 'word TAB count'"
+    if count.isascii() and count.isdigit() and (len(count) > 16 or int(count) > _LARGEST_COUNT):
+        return f"the count {count} of {word!r} is too large; the largest allowed is 2^53"
+    if not (count.isascii() and count.isdigit()):
+        return f"the count {count!r} of {word!r} is not a whole number >= 0"
+    return f"{line[:80]!r} is not a word, a tab and a count"

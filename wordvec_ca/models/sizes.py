@@ -11,8 +11,8 @@ from wordvec_ca.files import nearest_existing
 from wordvec_ca.kernels import padded
 from wordvec_ca.machine import machine_memory
 from wordvec_ca.models.config import ResolvedConfig
+from wordvec_ca.showable import size
 from wordvec_ca.specs.models import logit_columns
-from wordvec_ca.specs.quantities import size
 
 # Number of bytes of memory that the interpreter, the libraries and a small pool of negatives take.
 PROCESS_BYTES = 110_000_000

@@ -14,8 +14,8 @@ from wordvec_ca.errors import Option
 from wordvec_ca.models import History, ResolvedConfig, TrainConfig
 from wordvec_ca.report.charts import Figure, Series, chart_figure, short
 from wordvec_ca.report.single_file import finite_numbers, shown
+from wordvec_ca.showable import duration
 from wordvec_ca.specs.options import spelled_as_flag
-from wordvec_ca.specs.quantities import duration
 
 # Entries of the record that other sections show.
 ELSEWHERE = {"config", "command", "format", "raw_tokens", "raw_types", "n_words"}

@@ -16,8 +16,8 @@ from wordvec_ca.runs.displays import (
     style_for_python,
 )
 from wordvec_ca.runs.estimate import describe, measured_speed, plan
-from wordvec_ca.runs.learned_texts import remembered_fields, texts_of_runs
 from wordvec_ca.runs.request import BASE_SETTING, REQUEST_FILE, Request, RunRequest, request_in
 from wordvec_ca.runs.run import ended_by_signals, resume, run_request, train
 from wordvec_ca.runs.run_directory import check_run_output, files_of_run, run_folder
+from wordvec_ca.runs.texts import remembered_fields, texts_of_runs
 from wordvec_ca.runs.warm_start import check_base, config_of_fasttext, continued_config

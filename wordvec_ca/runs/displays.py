@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from wordvec_ca.models import Callback, Progress
-from wordvec_ca.specs.quantities import duration
+from wordvec_ca.showable import duration
 
 # Seconds between two lines of output that is not a terminal.
 LINE_EVERY = 10.0

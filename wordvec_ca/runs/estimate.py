@@ -23,7 +23,7 @@ from wordvec_ca.models import (
     saved_bytes,
 )
 from wordvec_ca.runs.warm_start import joint_vocab
-from wordvec_ca.specs.quantities import duration, size
+from wordvec_ca.showable import duration, size
 from wordvec_ca.training import Trainer, parts, pool_bytes, quality_warning, usual_replicas
 
 

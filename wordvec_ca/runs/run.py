@@ -30,11 +30,10 @@ from wordvec_ca.models import (
 )
 from wordvec_ca.resampling import ResampledModels
 from wordvec_ca.runs.displays import progress_display, style_for_python
-from wordvec_ca.runs.learned_texts import DIGESTS, check_not_learned, digests_of_files, remembered_fields
 from wordvec_ca.runs.request import BASE_SETTING, RunRequest
 from wordvec_ca.runs.resume_options import changed_config, check_pools, check_state, check_texts, differences
 from wordvec_ca.runs.run_directory import UnfinishedRun, check_run_output
-from wordvec_ca.runs.texts import Texts
+from wordvec_ca.runs.texts import DIGESTS, Texts, check_not_learned, digests_of_files, remembered_fields
 from wordvec_ca.runs.warm_start import (
     BASE,
     anchor,

@@ -23,7 +23,7 @@ from wordvec_ca.formats import (
     training_options,
 )
 from wordvec_ca.models import EmbeddingModel, ResolvedConfig, TrainConfig, read_config, read_record
-from wordvec_ca.runs.learned_texts import EARLIER, texts_of_runs
+from wordvec_ca.runs.texts import EARLIER, texts_of_runs
 from wordvec_ca.specs.model_files import ModelFile
 from wordvec_ca.specs.options import INHERITED, OPTIONS
 from wordvec_ca.text import trusted_tokenizer

@@ -47,12 +47,17 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import replacing_files, save_json
 from wordvec_ca.sentences.ca_sem import Reembedding, Start, reembed_counts
 from wordvec_ca.sentences.counts import WordCounts
-from wordvec_ca.sentences.methods import CA_SEM, N_COMPONENTS, Method, Readout, check_parameters, choose
 from wordvec_ca.sentences.tokens import Coverage, Sentence, SentenceReader, TokenIds, Tokenizer, joined, sums
 from wordvec_ca.sentences.word_factors import (
+    CA_SEM,
+    N_COMPONENTS,
     Counts,
     Frequency,
+    Method,
+    Readout,
     WordRows,
+    check_parameters,
+    choose,
     context_factors,
     divided_by_length,
     frequency_factor,

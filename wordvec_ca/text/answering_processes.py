@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import struct
 import subprocess
@@ -37,10 +38,13 @@ class EndedError(DataError):
 
 
 class AnsweringProcesses:
-    """Processes that run a module which calls `answer_requests`; a context manager that ends them."""
+    """Processes that answer requests by a module's ``prepare``; a context manager that ends them."""
 
     def __init__(self, module: str, count: int, settings: Sequence[object], *, quiet: bool = False) -> None:
-        self._command = [sys.executable, "-P", "-m", module]
+        self._module = module
+        # Not ``-m``: Python warns of a module that its package has already imported.
+        answering = f"from {__name__} import answer_requests; from {module} import prepare"
+        self._command = [sys.executable, "-P", "-c", f"{answering}; answer_requests(prepare)"]
         self._settings = json.dumps(settings).encode()
         self._stderr = subprocess.DEVNULL if quiet else None
         self._free: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
@@ -83,7 +87,7 @@ class AnsweringProcesses:
         try:
             self._exchange(process, self._settings)
         except EndedError as error:
-            raise DataError(f"{error} at its start; try: {' '.join(self._command)}") from error
+            raise DataError(f"{error} at its start; try: {shlex.join(self._command)}") from error
         return process
 
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
@@ -98,7 +102,7 @@ class AnsweringProcesses:
             size, answer = 1, b""
         if len(answer) < size:
             self._end(process)
-            raise EndedError(f"a process of {self._command[-1]} has ended (status {process.returncode})")
+            raise EndedError(f"a process of {self._module} has ended (status {process.returncode})")
         if kind == MESSAGE:
             raise NoAnswerError(answer.decode("utf-8", "replace"))
         return answer

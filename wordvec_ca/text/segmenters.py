@@ -192,7 +192,7 @@ class SegmentingProcesses:
         load_segmenter(name)
         self._name = name
         self._alone = processes == 1
-        self._processes = AnsweringProcesses("wordvec_ca.text.segmenting", processes, (name, sys.path))
+        self._processes = AnsweringProcesses(__name__, processes, (name, sys.path))
 
     def __enter__(self) -> SegmentingProcesses:
         return self
@@ -222,3 +222,17 @@ class SegmentingProcesses:
             raise DataError(
                 f"{error}; it segmented text with the tokenizer {self._name!r}; its own output is above"
             ) from error
+
+
+def prepare(name: str, path: list[str]) -> Callable[[bytes], bytes]:
+    """Load a segmenter in a process of `SegmentingProcesses`; return a function that segments a block."""
+    sys.path[:] = path
+    load_segmenter(name)
+
+    def answer(text: bytes) -> bytes:
+        try:
+            return segment(text.decode("utf-8"), name).encode("utf-8")
+        except UnicodeError as error:
+            raise DataError(str(error)) from error
+
+    return answer

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.errors import DataError, Option, OptionError
-from wordvec_ca.specs.quantities import SECONDS, quantity
+from wordvec_ca.showable import SECONDS, quantity
 from wordvec_ca.text.records import Records, value_of
 from wordvec_ca.text.word_lists import NotWords
 

@@ -2,8 +2,8 @@
 
 mwparserfromhell's tokeniser finds the markup. The text is taken from its tokens directly, since building the
 library's tree would take longer than finding the tokens. Some pages of a few kilobytes keep it busy for
-minutes, and only ending its process can stop it. So ``python -m wordvec_ca.text.wikitext`` processes pages
-from its standard input, one after another, and is killed by a page that takes too long.
+minutes, and only ending its process can stop it. So an answering process converts one page after another, and
+is killed by a page that takes too long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from wordvec_ca.files import split_lines
-from wordvec_ca.text.answering_processes import NoAnswerError, answer_requests
+from wordvec_ca.text.answering_processes import NoAnswerError
 
 # Largest address space of the process in bytes.
 LARGEST_MEMORY = 1 << 30
@@ -172,7 +172,3 @@ def _limit_memory() -> None:
             resource.setrlimit(resource.RLIMIT_AS, (LARGEST_MEMORY, most))
         except (OSError, ValueError):  # macOS refuses this limit
             pass
-
-
-if __name__ == "__main__":
-    answer_requests(prepare)

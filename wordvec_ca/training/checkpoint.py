@@ -26,9 +26,8 @@ import numpy as np
 
 from wordvec_ca.errors import DataError, Option, OptionError
 from wordvec_ca.files import Storage, read_npy_header, write_npy
-from wordvec_ca.specs.quantities import SECONDS, quantity
-from wordvec_ca.training.archive import read_archive
-from wordvec_ca.training.document_journal import DocumentJournal
+from wordvec_ca.showable import SECONDS, quantity
+from wordvec_ca.training.document_journal import DocumentJournal, read_archive
 
 if TYPE_CHECKING:
     from wordvec_ca.corpus import Vocab

@@ -5,14 +5,17 @@ so it is rebuilt. The first checkpoint of a run contains all rows. Each later on
 were touched, and the name of the previous checkpoint. Before a checkpoint is removed, its rows are copied to
 ``documents.base``. The base and the checkpoints, applied in order, give the rows of any checkpoint that is
 kept. If a process is killed while it copies, the base is mixed too, but the checkpoint still exists and is
-copied again.
+copied again. Any damage of a checkpoint's archive becomes one kind of error.
 """
 
 from __future__ import annotations
 
+import errno
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO, TypeVar
 
 import numpy as np
 
@@ -26,7 +29,44 @@ from wordvec_ca.files import (
     write_npy_pieces,
 )
 from wordvec_ca.models import TOUCHED_ROWS, DocumentRows
-from wordvec_ca.training.archive import read_archive
+
+T = TypeVar("T")
+
+# Exceptions that reading a damaged archive raises.
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    KeyError,
+    TypeError,
+    ValueError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
+
+
+def read_archive(storage: Storage, name: str, read: Callable[[zipfile.ZipFile], T]) -> T:
+    """Call ``read`` with the archive of a checkpoint and return its result."""
+
+    def checked(file: IO[bytes]) -> T:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return read(archive)
+        except DataError:
+            raise
+        except (*DAMAGE, OSError) as error:
+            if (
+                isinstance(error, OSError) and error.errno != errno.EINVAL
+            ):  # raised for a position before the beginning of the file
+                raise
+            raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: {error}") from error
+
+    try:
+        return storage.read_with(name, checked)
+    except FileNotFoundError as error:
+        raise DataError(f"the checkpoint {storage.path(name)!r} cannot be used: it does not exist") from error
+
 
 # File with the rows of documents from checkpoints that were removed.
 BASE = "documents.base"

@@ -1,4 +1,8 @@
-"""A model of documents as a vectorizer of texts: it infers vectors instead of averaging vectors of words."""
+"""A model of documents as a vectorizer of texts: it infers vectors instead of averaging vectors of words.
+
+Input: a model directory with documents, and texts. Output: an inferred vector for each text, which is always
+the same for the same text. It can be used wherever a ``SentenceVectorizer`` can.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Each model has its own seed and its own sample of lines or of whole documents. Checkpoints are saved of each
 model, so a run can resume in the middle of any of them. At the end all models are rotated into one space
-(generalised Procrustes). Their mean is published, and the rotated models are stored beside it for intervals.
+(generalised Procrustes). Their mean is published, and the rotated models are stored beside it;
+`wordvec_ca.vectors` computes intervals from them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from wordvec_ca.models import (
     logits_of,
     memory_bytes,
 )
-from wordvec_ca.specs.quantities import counted
+from wordvec_ca.showable import counted
 from wordvec_ca.tables import EightBit, Resamples, one_blas_thread
 from wordvec_ca.training import (
     Checkpoints,
