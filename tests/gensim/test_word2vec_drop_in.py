@@ -196,6 +196,20 @@ def test_phrases_are_gensims(tmp_path):
         ours.save(tmp_path / "p")
 
 
+def test_counts_are_pruned_as_in_gensim():
+    theirs = pytest.importorskip("gensim.models")
+    rng = random.Random(3)
+    text = [[f"w{int(rng.expovariate(0.02))}" for _ in range(9)] for _ in range(300)]
+    for models, found in ((drop_in.models, ours := []), (theirs, known := [])):
+        model = models.Word2Vec(vector_size=2, min_count=1, max_vocab_size=60)
+        model.build_vocab(text)
+        phrases = models.Phrases(text, min_count=1, threshold=1, max_vocab_size=200)
+        phrases.add_vocab(text[::3])
+        kept = {word: model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key}
+        found += [kept, phrases.vocab]
+    assert ours == known
+
+
 def test_vectors_taken_from_a_file_stop_no_others(tmp_path):
     Word2Vec([["w1", "w2"]] * 9, **SMALL).wv.save_word2vec_format(tmp_path / "few.txt")
     model = Word2Vec(**SMALL)

@@ -255,6 +255,7 @@ class Phrases(_PhrasesTransformation):
     def add_vocab(self, sentences: Iterable[Iterable[str]]) -> None:
         """Count the words and pairs of more sentences."""
         counts: dict[str, int] = {}
+        min_reduce = 1
         for sentence in sentences:
             run: list[str] = []
             for word in sentence:
@@ -267,17 +268,21 @@ class Phrases(_PhrasesTransformation):
                     pair = self.delimiter.join([*run, word])
                     counts[pair] = counts.get(pair, 0) + 1
                 run = [word]
-            self._prune(counts)
-        for token, count in counts.items():
-            self.vocab[token] = self.vocab.get(token, 0) + count
-        self._prune(self.vocab)
+            min_reduce += self._prune(counts, min_reduce)
+        if self.vocab:
+            self.min_reduce = max(self.min_reduce, min_reduce)
+            for token, count in counts.items():
+                self.vocab[token] = self.vocab.get(token, 0) + count
+            self.min_reduce += self._prune(self.vocab, self.min_reduce)
+        else:
+            self.vocab = counts
         logger.info("counted words and pairs: %s", self)
 
-    def _prune(self, counts: dict[str, int]) -> None:
-        """Drop the rarest if there are too many."""
-        if len(counts) > self.max_vocab_size:
-            prune_vocab(counts, self.min_reduce)
-            self.min_reduce += 1
+    def _prune(self, counts: dict[str, int], min_reduce: int) -> bool:
+        """If there are too many, drop those of fewer than ``min_reduce`` occurrences, and say so."""
+        if too_many := len(counts) > self.max_vocab_size:
+            prune_vocab(counts, min_reduce)
+        return too_many
 
     def score_candidate(
         self, word_a: str, word_b: str, in_between: list[str]

@@ -447,8 +447,8 @@ def keep_vocab_item(word: Any, count: int, min_count: int, trim_rule: TrimRule |
 
 
 def prune_vocab(vocab: MutableMapping[Any, int], min_reduce: int, trim_rule: TrimRule | None = None) -> int:
-    """Drop the words of at most ``min_reduce`` occurrences, in place, and return how often they occurred."""
+    """Drop words of fewer than ``min_reduce`` occurrences, in place, and return how often they occurred."""
     dropped = [
-        word for word, count in vocab.items() if not keep_vocab_item(word, count, min_reduce + 1, trim_rule)
+        word for word, count in vocab.items() if not keep_vocab_item(word, count, min_reduce, trim_rule)
     ]
     return sum(vocab.pop(word) for word in dropped)
