@@ -1,6 +1,8 @@
 """Which words have changed: made-up changes are found, and permuted texts have none."""
 
+import csv
 import dataclasses
+import io
 from xml.etree import ElementTree
 
 import numpy as np
@@ -25,17 +27,17 @@ def test_words_that_change_places_are_found_and_others_are_not():
     swap = {f"t{a}w0": f"t{a ^ 1}w0" for a in range(4)}
     later = [[swap.get(word, word) for word in line] for line in text(2)]
     rare = [["seldom", "t0w1", "t0w2"]] * 5
-    found = changes([*text(1), *rare], [*later, *rare, ["new"] * 12], config=CONFIG, permutations=50)
+    found = changes([*text(1), *rare], [*later, *rare, ['"'] * 12], config=CONFIG, permutations=50)
     farthest = sorted(found.words, key=lambda one: -one.change)
     assert {one.word for one in farthest[:4]} == set(swap)
     assert all(one.fdr < 0.05 and one.low > 0.5 and one.distance_rank > 0.9 for one in farthest[:4])
     assert all(one.change < 0.1 for one in farthest[4:])
     assert sum(one.fdr < 0.05 for one in farthest[4:]) <= 1
     assert ("seldom", (5, 5)) in found.undecided
-    assert found.only == [[], [("new", 12)]]
-    assert len(found.table().splitlines()) == 1 + len(found.words) + len(found.undecided) + sum(
-        map(len, found.only)
-    )
+    assert found.only == [[], [('"', 12)]]
+    rows = list(csv.reader(io.StringIO(found.table()), delimiter="\t"))  # as pandas and R read it
+    assert len(rows) == 1 + len(found.words) + len(found.undecided) + 1
+    assert rows[-1][:2] == ['"', "only in text 2"]
 
 
 def test_names_are_left_out(tmp_path):

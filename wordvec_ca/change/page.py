@@ -134,7 +134,7 @@ def save_changes(
     with replacing(folder, overwrite=overwrite, files=files) as place:
         for name, model in zip(names, found.models, strict=True):
             model.save(place / name)
-        (place / TABLE).write_bytes((found.table() + "\n").encode("utf-8", "replace"))
+        (place / TABLE).write_bytes(found.table().encode("utf-8", "replace"))
     return [Path(folder) / name for name in names]
 
 
@@ -147,7 +147,7 @@ def saved_verdicts(*models: object) -> dict[str, bool] | None:
         return None
     try:
         with open(table, encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            rows = csv.DictReader(file, delimiter="\t")
             return {row["word"]: row["changed"] == "True" for row in rows if row["state"] == "judged"}
     except (KeyError, ValueError, csv.Error) as error:
         raise DataError(f"{str(table)!r} is not a table of cawv change: {error}") from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -170,10 +172,11 @@ class Changes:
     def table(self) -> str:
         """Return a tab-separated table: words that were judged, undecided words, words of one text only."""
         names = [name for name in (field.name for field in dataclasses.fields(WordChange)) if name != "word"]
-        lines = ["\t".join(["word", "state", *names])]
+        table = io.StringIO()
+        write = csv.writer(table, delimiter="\t", lineterminator="\n").writerow  # the word " is in quotes
+        write(["word", "state", *names])
         for one in self.words:
-            values = [one.word, "judged", *(_cell(getattr(one, name)) for name in names)]
-            lines.append("\t".join(values))
+            write([one.word, "judged", *(_cell(getattr(one, name)) for name in names)])
         rest = [(word, "undecided", counts) for word, counts in self.undecided]
         for text, words in enumerate(self.only):
             others = [0] * len(self.only)
@@ -181,9 +184,8 @@ class Changes:
                 counts = (*others[:text], count, *others[text + 1 :])
                 rest.append((word, f"only in text {text + 1}", counts))
         for word, state, counts in rest:
-            cells = [_cell(counts) if name == "counts" else "" for name in names]
-            lines.append("\t".join([word, state, *cells]))
-        return "\n".join(lines)
+            write([word, state, *(_cell(counts) if name == "counts" else "" for name in names)])
+        return table.getvalue()
 
 
 def _cell(value: Any) -> str:

@@ -160,7 +160,7 @@ def command(
     try:
         write_outputs(
             {
-                output: lambda: found.table() + "\n",
+                output: found.table,
                 output and output + PROVENANCE: _provenance,
                 plot: lambda: trajectories(drawn, texts),
                 page: lambda: changes_page(found, texts),
