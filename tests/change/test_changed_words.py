@@ -72,6 +72,8 @@ def test_saved_models_have_the_verdicts_beside_them(tmp_path):
     assert {word for word, changed in verdicts.items() if changed} >= set(swap)
     KeyedVectors.load(old).save(tmp_path / "other.kv")
     assert saved_verdicts(old, tmp_path / "other.kv") is None
+    (tmp_path / "saved/2000.kv.cawv-maps").mkdir()  # of cawv explore, the next step
+    assert save_changes(found, ["1900.txt", "2000.txt"], tmp_path / "saved", overwrite=True) == [old, new]
 
 
 def test_few_documents_are_named():

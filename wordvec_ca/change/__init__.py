@@ -9,7 +9,7 @@ and p-values, and a page that shows the table.
 # ruff: noqa: F401
 
 from wordvec_ca.change.evidence import Example
-from wordvec_ca.change.page import changes_page, save_changes, saved_verdicts
+from wordvec_ca.change.page import changes_page, check_changes_output, save_changes, saved_verdicts
 from wordvec_ca.change.result import Changes, WordChange, changes_of_models
 from wordvec_ca.change.statistics import (
     false_discovery_rate,

@@ -5,6 +5,7 @@ a folder of models for an explorer of two.
 from __future__ import annotations
 
 import csv
+import glob
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 from wordvec_ca._version import __version__
 from wordvec_ca.change.result import FALSE_DISCOVERIES, Changes
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import replacing
+from wordvec_ca.files import check_output, replacing
 from wordvec_ca.report import json_markup, scripted_page, visible
 from wordvec_ca.showable import showable_name
 
@@ -126,16 +127,30 @@ def save_changes(
     list of Path
         The models: files that `KeyedVectors.load` reads.
     """
-    stems = [PurePath(text).name.split(".")[0] or "text" for text in texts]
-    if len(set(stems)) < len(stems):
-        stems = [f"{number}-{stem}" for number, stem in enumerate(stems, 1)]
-    names = [f"{stem}.kv" for stem in stems]
-    files = {TABLE, *names, *(f"{name}.vectors.npy" for name in names)}
-    with replacing(folder, overwrite=overwrite, files=files) as place:
+    names = _model_names(texts)
+    with replacing(folder, overwrite=overwrite, files=_own_files(folder, names)) as place:
         for name, model in zip(names, found.models, strict=True):
             model.save(place / name)
         (place / TABLE).write_bytes(found.table().encode("utf-8", "replace"))
     return [Path(folder) / name for name in names]
+
+
+def check_changes_output(texts: Sequence[str], folder: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Raise a DataError before training if `save_changes` could not write to a folder."""
+    check_output(folder, overwrite=overwrite, files=_own_files(folder, _model_names(texts)))
+
+
+def _model_names(texts: Sequence[str]) -> list[str]:
+    stems = [PurePath(text).name.split(".")[0] or "text" for text in texts]
+    if len(set(stems)) < len(stems):
+        stems = [f"{number}-{stem}" for number, stem in enumerate(stems, 1)]
+    return [f"{stem}.kv" for stem in stems]
+
+
+def _own_files(folder: str | os.PathLike[str], names: list[str]) -> set[str]:
+    """Return the files that may be replaced, also the maps and indexes that cawv puts beside models."""
+    beside = [path.name for name in names for path in Path(folder).glob(f"{glob.escape(name)}.*")]
+    return {TABLE, *names, *beside}
 
 
 def saved_verdicts(*models: object) -> dict[str, bool] | None:

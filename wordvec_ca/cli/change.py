@@ -95,7 +95,7 @@ def command(
     words that moved farthest come first.
     """
     from wordvec_ca import KeyedVectors, TrainConfig, changes, changes_of_models
-    from wordvec_ca.change import changes_page, save_changes
+    from wordvec_ca.change import changes_page, check_changes_output, save_changes
     from wordvec_ca.files import is_read_once
     from wordvec_ca.report import trajectories
 
@@ -109,6 +109,8 @@ def command(
             raise click.UsageError("--save-models and --leave-out-names are for texts, not for models")
         found = changes_of_models(*map(KeyedVectors.load, texts), least=least)
     else:
+        if save_models is not None:
+            check_changes_output(texts, save_models, overwrite=overwrite)
         found = changes(
             *_documents(texts, group_by, training),
             config=TrainConfig(
