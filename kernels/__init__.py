@@ -13,6 +13,7 @@ importing Numba's takes a third of a second.
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from collections.abc import Callable
 from functools import partial
@@ -41,7 +42,14 @@ except ImportError as error:
 if TYPE_CHECKING:
     from wordvec_ca.kernels._decimals import read_rows, write_rows
     from wordvec_ca.kernels._ngrams import distinct_words, ngram_keys, word_ngrams
-    from wordvec_ca.kernels._replicas import add_delta, copy_rows, delta_of, merge_replicas, sum_of_deltas
+    from wordvec_ca.kernels._replicas import (
+        add_delta,
+        copy_rows,
+        delta_of,
+        merge_replicas,
+        number_rows,
+        sum_of_deltas,
+    )
     from wordvec_ca.kernels._text import (
         CHARACTER_CLASSES,
         LINE_END,
@@ -71,7 +79,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_ngrams": "distinct_words ngram_keys word_ngrams",
     "_decimals": "read_rows write_rows",
-    "_replicas": "add_delta copy_rows delta_of merge_replicas sum_of_deltas",
+    "_replicas": "add_delta copy_rows delta_of merge_replicas number_rows sum_of_deltas",
     "_text": "CHARACTER_CLASSES LINE_END UNICODE_VERSION Lexicon PhraseTable character_classes count_strange "
     "cut_point renumber vocabulary_lines",
     "classifier": "LOSSES LineModel RowMatrix TextLines TokenTypes load_classifier_loop predict_labels",
@@ -151,7 +159,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray
     -------
     ndarray of that shape and dtype, C-contiguous
     """
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, dtype=np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(dtype).reshape(shape)

@@ -33,3 +33,12 @@ def copy_rows(
     table: NDArray[np.float32], numbers: NDArray[np.int32], out: NDArray[np.float32], size: int, turn: int
 ) -> None:
     """Copy rows, each of several vectors of ``size`` numbers, to rows in which each vector is padded."""
+
+def number_rows(
+    found: NDArray[np.int32],
+    place: NDArray[np.int32],
+    numbers: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    n_rows: int,
+) -> int:
+    """Number distinct rows in the order of their first places, after those that have numbers already."""

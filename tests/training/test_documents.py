@@ -7,7 +7,7 @@ import pytest
 
 from wordvec_ca import EmbeddingModel, TrainConfig, attention_weights, train
 from wordvec_ca.specs.models import MODELS, spec_of
-from wordvec_ca.training import Inference, known_rows
+from wordvec_ca.training import Inference, inference, known_rows
 
 TOPICS = [[f"{letter}{number}" for number in range(12)] for letter in "ab"]
 OF_DOCUMENTS = [name for name in MODELS if spec_of(name).documents]
@@ -69,3 +69,23 @@ def test_the_document_begins_with_the_weight_of_all_words_together(tmp_path, kin
     trained("pv-dm-attn", attention=kind, attention_warmup=1.0, epochs=1).save(tmp_path / "m")
     weights = attention_weights(tmp_path / "m", [f"a{i}" for i in range(7)], 3, document=0)
     assert weights[-1].weight == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"hs": True, "negative": 2}, {"hs": True, "negative": 0}])
+@pytest.mark.parametrize("model", ["pv-dbow", "pv-dm", "pv-dm-concat"])  # those of the drop-in
+def test_copied_rows_give_the_vectors_of_rows_in_place(model, options, monkeypatch):
+    """Whatever a thread has read before, and in as many blocks as rows fit into."""
+    made = trained(model, epochs=1, **options)
+    parameters = {"inputs": made.inputs, "outputs": made.outputs, "nodes": made.nodes}
+
+    def copy_rows(name: str, numbers: np.ndarray, room: np.ndarray) -> None:
+        room[: len(numbers)] = parameters.get(name, made.documents.rows)[numbers]
+
+    words = known_rows(made.vocab.index, [text.split() for text in lines(4)])
+    words += [words[0][:1], np.concatenate(words), words[1]]
+    for bytes_at_once in (1 << 22, 1 << 10):
+        monkeypatch.setattr(inference, "BYTES_AT_ONCE", bytes_at_once)
+        found = Inference(made, copy_rows, epochs=7)
+        expected = Inference(made, epochs=7).rows(words)
+        assert np.array_equal(found.rows(words), expected)
+        assert np.array_equal(found.rows(words[::-1], threads=2), expected[::-1])

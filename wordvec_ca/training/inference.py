@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wordvec_ca import kernels
 from wordvec_ca.errors import DataError
-from wordvec_ca.kernels import LINE_END, STATS, Paths, aligned_zeros
+from wordvec_ca.kernels import LINE_END, STATS, Paths, aligned_zeros, number_rows
 from wordvec_ca.models import EmbeddingModel
 from wordvec_ca.specs.models import models_with
 from wordvec_ca.training.schedule import keep_thresholds
@@ -65,6 +65,7 @@ class Inference:
             known = ", ".join(models_with("documents"))
             raise DataError(f"a {config.model} model has no vectors of documents; these have: {known}")
         self.model, self.config, self._copy_rows = model, config, copy_rows
+        self._of_thread = None if copy_rows is None else threading.local()
         self.epochs = config.epochs if epochs is None else epochs
         self.hyper = model.hyper()
         self.hyper["frozen"] = self.hyper["only_documents"] = 1
@@ -85,7 +86,8 @@ class Inference:
 
     def at(self, epochs: int, alpha: float, min_alpha: float) -> Inference:
         """Return the same with other passes and rates; what takes time to make is shared."""
-        other = copy.copy(self)
+        other = object.__new__(Inference)
+        other.__dict__ |= self.__dict__  # copy.copy takes as long as three epochs of a short text
         other.epochs, other.hyper = epochs, self.hyper.copy()
         other.hyper["alpha_begin"], other.hyper["alpha_end"] = alpha, min_alpha
         return other
@@ -111,8 +113,9 @@ class Inference:
     def rows(self, lines: Sequence[NDArray[np.int32]], *, threads: int = 1) -> NDArray[np.float32]:
         """Return the vectors of documents."""
         assert self.model.documents is not None
-        measured = np.arange(min(MEASURED_DOCUMENTS, len(self.model.documents)), dtype=np.int32)
-        trained = self._rows("documents", self.model.documents.rows, measured)
+        trained = self.model.documents.rows[:MEASURED_DOCUMENTS]
+        if (copies := self._copies_of_thread()) is not None:
+            trained = copies.documents(trained)
         lengths = np.sort(np.einsum("ij,ij->i", trained, trained))  # np.median takes as long as an inference
         length = float(lengths[len(lengths) // 2]) ** 0.5 if len(lengths) else 0.0
         width = self.model.inputs.shape[1]
@@ -120,9 +123,10 @@ class Inference:
 
         def work(start: int) -> None:
             logits = np.full(1, self.logit, np.float32)
+            copies = self._copies_of_thread()
             for i in range(start, min(start + DOCUMENTS_AT_ONCE, len(lines))):
                 if len(lines[i]):
-                    self._infer(lines[i], rows[i : i + 1], length, logits)
+                    self._infer(lines[i], rows[i : i + 1], length, logits, copies)
 
         starts = range(0, len(lines), DOCUMENTS_AT_ONCE)
         if threads == 1:
@@ -133,37 +137,45 @@ class Inference:
                 list(pool.map(work, starts))
         return rows[:, : self.config.vector_size]
 
-    def _rows(self, name: str, array: np.ndarray, numbers: NDArray[np.int32]) -> np.ndarray:
-        """Return a copy of rows of a parameter."""
+    def _copies_of_thread(self) -> RowCopies | None:
+        """Return the copies of rows that this thread works with, or None where the rows are read in place."""
         if self._copy_rows is None:
-            return array[numbers]
-        rows = aligned_zeros((len(numbers), array.shape[1]))
-        self._copy_rows(name, numbers, rows)
-        return rows
+            return None
+        found: RowCopies | None = getattr(self._of_thread, "copies", None)
+        if found is None:
+            found = self._of_thread.copies = RowCopies(self.model, self._keep, self._copy_rows)
+        return found
 
     def _infer(
-        self, words: NDArray[np.int32], row: np.ndarray, trained_length: float, logits: np.ndarray
+        self,
+        words: NDArray[np.int32],
+        row: np.ndarray,
+        trained_length: float,
+        logits: np.ndarray,
+        copies: RowCopies | None,
     ) -> None:
-        if self._from_words:
-            row[0] = self._rows("inputs", self.model.inputs, words).mean(axis=0)
-            length = float(np.linalg.norm(row))
-            if length and trained_length:  # without trained documents, the mean as it is
-                row *= trained_length / length
-        seed = hashlib.blake2b(np.append(words, LINE_END).astype(np.int32).tobytes(), digest_size=16).digest()
+        line = np.empty(len(words) + 1, np.int32)
+        line[:-1], line[-1] = words, LINE_END
+        seed = hashlib.blake2b(line.data, digest_size=16).digest()
         rng = np.frombuffer(seed, np.uint64).copy()  # state of the generator, and where the pool is read
         rng[1] %= np.uint64(len(self._pool))
+        inputs = self.model.inputs
+        if copies is not None:
+            line[:-1], inputs = copies.take_words(words)
+        if self._from_words:
+            row[0] = np.add.reduce(inputs[line[:-1]]) / np.float32(len(words))
+            length = float(np.sqrt(row[0] @ row[0]))
+            if length and trained_length:  # without trained documents, the mean as it is
+                row *= trained_length / length
         drawn = max(1, self.config.negative)
         hyper, begin, end = self.hyper.copy(), self.hyper["alpha_begin"][0], self.hyper["alpha_end"][0]
         # Also where rows are read in place, so that a vector does not depend on where they are.
         at_once = max(1, BYTES_AT_ONCE // (4 * int(hyper["out_width"][0]) * drawn * len(words)))
         at_once = min(at_once, max(1, self.epochs))
         n_tuples = at_once * len(words)  # a prediction takes one at most
-        tokens, copies = words, None
-        if self._copy_rows is not None:
-            most = (n_tuples + 1) * drawn
-            copies = CopiedRows(self.model, self._keep, self._copy_rows, words, most)
-            tokens = copies.tokens
-        tokens = np.tile(np.append(tokens, LINE_END).astype(np.int32), at_once)
+        tokens = np.empty((at_once, len(line)), np.int32)
+        tokens[:] = line
+        tokens = tokens.reshape(-1)
         stats, tags = np.zeros(len(STATS)), np.zeros(at_once, np.int64)
         for first in range(0, self.epochs, at_once):
             n = min(at_once, self.epochs - first)
@@ -172,12 +184,16 @@ class Inference:
             if copies is None:
                 cursor, given = rng, (self._keep, self._pool, self.model.shared, self.model.paths)
             else:  # with one tuple more, so that its cursor cannot come to 0 again
-                cursor = rng * np.array([1, 0], np.uint64)
-                read = np.arange(n_tuples + 1) + int(rng[1])
-                given = copies.with_negatives(self._pool.take(read, axis=0, mode="wrap"))
+                cursor, place = rng.copy(), int(rng[1])
+                cursor[1] = 0
+                negatives = self._pool[place : place + n_tuples + 1]
+                if len(negatives) <= n_tuples:
+                    read = np.arange(place, place + n_tuples + 1)
+                    negatives = self._pool.take(read, axis=0, mode="wrap")
+                given = copies.with_negatives(negatives)
             keep, pool, parameters, paths = given
+            chunk = tokens[: n * len(line)]
             documents = row, logits, tags[:n]
-            chunk = tokens[: n * (len(words) + 1)]
             self._kernel(hyper, chunk, keep, pool, parameters, cursor, stats, paths, documents=documents)
             if copies is not None:
                 rng[0], rng[1] = cursor[0], (rng[1] + cursor[1]) % np.uint64(len(self._pool))
@@ -202,11 +218,11 @@ def known_rows(vocab: Any, documents: Iterable[Sequence[Any]]) -> list[NDArray[n
     return [np.array(rows, np.int32) for rows in found]
 
 
-class CopiedRows:
-    """The rows that one document reads: those of its words, which stay, and those of negatives in turn.
+class RowCopies:
+    """Copies of the rows that a document reads: those of its words, which stay, and those of negatives.
 
     They have numbers of their own, so that they lie side by side: that takes a third of the time of copying
-    them to their places in arrays of the size of the model.
+    them to their places in arrays of the size of the model. A thread keeps the memory for its next document.
 
     Parameters
     ----------
@@ -214,66 +230,91 @@ class CopiedRows:
     keep : ndarray
         As the loop takes it.
     copy_rows : CopyRows
-    words : ndarray of int32
-        The words of the document.
-    most : int
-        Largest number of negatives at once.
     """
 
-    def __init__(
-        self, model: EmbeddingModel, keep: np.ndarray, copy_rows: CopyRows, words: np.ndarray, most: int
-    ) -> None:
+    def __init__(self, model: EmbeddingModel, keep: np.ndarray, copy_rows: CopyRows) -> None:
         self._model, self._keep, self._copy_rows = model, keep, copy_rows
-        self._words, self.tokens = _numbered(words, len(model.vocab))
-        n, self._paths = len(self._words), model.paths
-        nodes = self._words[:0]
-        if self._paths is not None:
-            nodes, self._paths = _paths_of(self._paths, self._words, len(model.vocab))
-        most = max(min(n + most, len(model.vocab)), len(nodes))
-        self._inputs = aligned_zeros((most, model.inputs.shape[1]))
-        copy_rows("inputs", self._words, self._inputs)
-        self._outputs = model.outputs
+        self._place = np.full(len(model.vocab), -1, np.int32)
+        self._rows = np.empty(0, np.int32)
+        self._n_words = self._n_rows = 0
+        self._paths: Paths | None = None
+        self._nodes = self._rows
+        self._copies: dict[str, np.ndarray] = {}
+
+    def documents(self, rows: np.ndarray) -> np.ndarray:
+        """Return copies of the first rows of documents, as many as are given."""
+        self._copy("documents", rows, np.arange(len(rows), dtype=np.int32), 0)
+        return self._copies["documents"]
+
+    def take_words(self, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], np.ndarray]:
+        """Take the words of a document; return their numbers, and the copies of their input rows."""
+        self._forget(0)
+        numbers = self._number(words)
+        self._n_words, model = self._n_rows, self._model
+        taken = self._rows[: self._n_words]
+        self._copy("inputs", model.inputs, taken, 0)
         if model.config.negative:
-            self._outputs = aligned_zeros((most, model.outputs.shape[1]))
-            copy_rows("outputs", self._words, self._outputs)
-        self._nodes: tuple[np.ndarray, ...] = ()
-        if model.nodes is not None:
-            self._nodes = (aligned_zeros((most, model.nodes.shape[1])),)
-            copy_rows("nodes", nodes, *self._nodes)
-        self._least = len(nodes)
+            self._copy("outputs", model.outputs, taken, 0)
+        if model.paths is not None and model.nodes is not None:
+            self._nodes, self._paths = _paths_of(model.paths, taken, len(model.vocab))
+            self._copy("nodes", model.nodes, self._nodes, 0)
+        return numbers, self._copies["inputs"]
 
     def with_negatives(self, negatives: NDArray[np.int32]) -> tuple[Any, ...]:
         """Return keep, pool, parameters and paths as the loop takes them, for tuples of negatives."""
-        n_words = len(self._words)
-        rows, numbers = _numbered(np.append(self._words, negatives), len(self._model.vocab))
-        if self._model.config.negative:  # the rows of words are there
-            self._copy_rows("outputs", rows[n_words:], self._outputs[n_words:])
-        n = max(len(rows), self._least)  # the loop wants as many rows in each array
+        self._forget(self._n_words)
+        pool, model, n_words = self._number(negatives.reshape(-1)), self._model, self._n_words
+        if model.config.negative:  # the rows of words are there
+            self._copy("outputs", model.outputs, self._rows[n_words : self._n_rows], n_words)
+        n = max(self._n_rows, len(self._nodes))  # the loop wants as many rows in each array
         keep, paths = self._keep, self._paths
         if len(keep):
             keep = np.zeros(n, keep.dtype)
-            keep[:n_words] = self._keep[self._words]  # no other is in the text
+            keep[:n_words] = self._keep[self._rows[:n_words]]  # no other is in the text
         if paths is not None:
-            paths = paths._replace(ends=np.pad(paths.ends, (0, n - n_words), mode="edge"))
-        arrays = self._inputs, self._outputs
-        of_rows = *(rows[:n] for rows in arrays), self._model.word_logits, self._model.slot_logits
-        pool = numbers[n_words:].reshape(negatives.shape)
-        return keep, pool, (*of_rows, *(rows[:n] for rows in self._nodes)), paths
+            ends = np.full(n + 1, paths.ends[-1])
+            ends[: n_words + 1] = paths.ends
+            paths = paths._replace(ends=ends)
+        given = [self._room("inputs", model.inputs, n)[:n]]
+        given += [self._room("outputs", model.outputs, n)[:n] if model.config.negative else model.outputs]
+        given += [model.word_logits, model.slot_logits]
+        if model.nodes is not None:
+            given += [self._room("nodes", model.nodes, n)[:n]]
+        return keep, pool.reshape(negatives.shape), tuple(given), paths
 
+    def _number(self, found: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the numbers of rows; those that have none get the next ones."""
+        if len(self._rows) < self._n_rows + len(found):
+            self._rows = np.concatenate([self._rows[: self._n_rows], np.empty(len(found), np.int32)])
+        numbers = np.empty(len(found), np.int32)
+        self._n_rows = number_rows(found, self._place, numbers, self._rows, self._n_rows)
+        return numbers
 
-def _numbered(found: NDArray[np.int32], n: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the distinct numbers below ``n`` in the order of first places, and where each is among them."""
-    place, order = np.empty(n, np.int32), np.arange(len(found), dtype=np.int32)
-    place[found[::-1]] = order[::-1]  # where a number occurs again, its first place is written last
-    first = place[found]
-    is_first = first == order
-    numbers = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-    return found[is_first], numbers[first]
+    def _forget(self, n_rows: int) -> None:
+        """Take the numbers from ``n_rows`` on from their rows."""
+        self._place[self._rows[n_rows : self._n_rows]] = -1
+        self._n_rows = n_rows
+
+    def _room(self, name: str, array: np.ndarray, n: int) -> np.ndarray:
+        """Return room for n rows of a parameter; what is there stays."""
+        room = self._copies.get(name)
+        if room is None or len(room) < n:
+            larger = aligned_zeros((n, array.shape[1]))
+            if room is not None:
+                larger[: len(room)] = room
+            room = self._copies[name] = larger
+        return room
+
+    def _copy(self, name: str, array: np.ndarray, rows: NDArray[np.int32], first: int) -> None:
+        self._copy_rows(name, rows, self._room(name, array, first + len(rows))[first:])
 
 
 def _paths_of(paths: Paths, words: NDArray[np.int32], n: int) -> tuple[NDArray[np.int32], Paths]:
     """Return the distinct nodes on the paths of words, and these paths with their new numbers."""
-    spans = [slice(paths.ends[word], paths.ends[word + 1]) for word in words.tolist()]
-    nodes, numbers = _numbered(np.concatenate([paths.nodes[span] for span in spans]), n)
-    ends = np.cumsum([0, *(span.stop - span.start for span in spans)])
-    return nodes, Paths(ends, numbers, np.concatenate([paths.labels[span] for span in spans]))
+    starts, lengths = paths.ends[words], paths.ends[words + 1] - paths.ends[words]
+    ends = np.cumsum(np.append(0, lengths))
+    places = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+    nodes = paths.nodes[places]
+    numbers, distinct = np.empty_like(nodes), np.empty_like(nodes)
+    n_nodes = number_rows(nodes, np.full(n, -1, np.int32), numbers, distinct, 0)
+    return distinct[:n_nodes], Paths(ends, numbers, paths.labels[places])
