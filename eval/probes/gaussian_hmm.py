@@ -16,6 +16,9 @@ from wordvec_ca.eval.probes.hmm_recursions import FLOOR, best_states, expectatio
 # Tokens whose state probabilities are held at a time.
 BLOCK = 8_192
 
+# Expectation maximisation stops after so many steps, or when a step gains fewer nats per token.
+MOST_STEPS, TOLERANCE = 50, 1e-4
+
 
 @dataclass
 class GaussianHMM:
@@ -62,7 +65,7 @@ def k_means_plus_plus(
 
 
 def train(
-    model: GaussianHMM, text: EncodedText, *, iterations: int = 50, tolerance: float = 1e-4
+    model: GaussianHMM, text: EncodedText, *, iterations: int = MOST_STEPS, tolerance: float = TOLERANCE
 ) -> tuple[GaussianHMM, list[float]]:
     """Raise the likelihood of the text by expectation maximisation."""
     likelihoods: list[float] = []

@@ -1,4 +1,6 @@
-"""How well unsupervised clusters agree with classes: V-measure, many-to-one accuracy, purity."""
+"""How well unsupervised clusters agree with classes: V-measure, and many-to-one accuracy, which is called
+purity where words are clustered into categories.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,6 @@ def v_measure(classes: np.ndarray, clusters: np.ndarray) -> float:
 def many_to_one(classes: np.ndarray, clusters: np.ndarray) -> float:
     """Return the accuracy when each cluster is named after its most frequent class; NaN without items."""
     return float(many_to_ones_of(contingency(classes, clusters)[None])[0])
-
-
-# The same number under the name that it has for word categories.
-purity = many_to_one
 
 
 def v_measures_of(tables: np.ndarray) -> np.ndarray:

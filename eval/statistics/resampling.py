@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from wordvec_ca.eval.statistics.clustering import many_to_one, purity, v_measure
+from wordvec_ca.eval.statistics.clustering import many_to_one, v_measure
 
 
 def n_searches(columns: Sequence[np.ndarray]) -> int:
@@ -91,7 +91,7 @@ STATISTICS: dict[str, Callable[..., float]] = {
     "mean-pearson": mean_pearson,
     "v-measure": v_measure,
     "many-to-one": many_to_one,
-    "purity": purity,
+    "purity": many_to_one,
 }
 
 # Statistics between -1 and 1; the others are between 0 and 1.

@@ -66,9 +66,6 @@ def subsampled(
         resamples = max(min(FEWEST, resamples), resamples // several)
     if statistic in OF_TABLES:
         values = _of_tables(statistic, columns, unit, _kept(rng, n, left_out, resamples))
-    elif several == 1 and statistic in ("pearson", "mean-pearson"):
-        part = columns[2] if statistic == "mean-pearson" else np.zeros(len(unit), dtype=np.int64)
-        values = _of_moments(columns[0], columns[1], part, unit, _kept(rng, n, left_out, resamples))
     else:
         values = np.array(
             [
@@ -88,35 +85,6 @@ def _kept(rng: np.random.Generator, n: int, left_out: int, resamples: int) -> It
         kept = np.ones(keys.shape, dtype=bool)
         np.put_along_axis(kept, np.argpartition(keys, left_out - 1, axis=1)[:, :left_out], False, axis=1)
         yield kept
-
-
-def _of_moments(
-    x: np.ndarray, y: np.ndarray, part: np.ndarray, unit: np.ndarray, blocks: Iterator[np.ndarray]
-) -> np.ndarray:
-    """Return the mean over the parts of Pearson's correlation in each, from sums over a subsample's units."""
-    parts, of_item = np.unique(part, return_inverse=True)
-    n_units = int(unit.max()) + 1
-    x, y = x - x.mean(), y - y.mean()
-    sums = [
-        np.stack(
-            [
-                np.bincount(unit[at], value[at], n_units)
-                for value in (np.ones(len(x)), x, y, x * x, y * y, x * y)
-            ],
-            axis=1,
-        )
-        for at in (of_item == p for p in range(len(parts)))
-    ]
-    values = []
-    for kept in blocks:
-        weights = kept.astype(np.float64)
-        found = np.empty((len(parts), len(kept)))
-        for p, of_part in enumerate(sums):
-            n, sx, sy, sxx, syy, sxy = (weights @ of_part).T
-            with np.errstate(invalid="ignore", divide="ignore"):
-                found[p] = (n * sxy - sx * sy) / np.sqrt((n * sxx - sx * sx) * (n * syy - sy * sy))
-        values.append(found.mean(axis=0))
-    return np.concatenate(values)
 
 
 def _of_tables(

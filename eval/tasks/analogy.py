@@ -13,6 +13,9 @@ from wordvec_ca.eval.data.word_sets import Analogies
 from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, unit_rows, vocabulary_digest
 from wordvec_ca.eval.report import Report, digest_of
 
+# Answers are among this number of most frequent words, as in gensim.
+MOST_CANDIDATES = 300_000
+
 # Words of the vocabulary in one matrix product: with a thousand question words, 16 MB of cosines.
 BLOCK = 4096
 
@@ -69,7 +72,6 @@ def evaluate(
     data: Analogies,
     *,
     seed: int = 1,
-    restrict_vocab: int | None = 300_000,
     workers: int = 2,
 ) -> Report:
     """Answer analogy questions.
@@ -80,7 +82,7 @@ def evaluate(
     product; every question then only adds three of its rows. Memory: one such block.
     """
     n_words = len(vectors.index_to_key)
-    stop = n_words if restrict_vocab is None else min(n_words, restrict_vocab)
+    stop = min(n_words, MOST_CANDIDATES)
     words = [question[1:] for question in data.questions]
     distinct = list(dict.fromkeys(word for question in words for word in question))
     row_of = dict(zip(distinct, rows_of(vectors, distinct, first=stop).tolist(), strict=True))

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.eval.data.treebanks import TaggedCorpus
 from wordvec_ca.eval.lookup import RULE, Vectors, types_of
-from wordvec_ca.eval.probes.gaussian_hmm import EncodedText, decode, k_means_plus_plus, train
+from wordvec_ca.eval.probes.gaussian_hmm import (
+    MOST_STEPS,
+    TOLERANCE,
+    EncodedText,
+    decode,
+    k_means_plus_plus,
+    train,
+)
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.statistics.clustering import v_measure
 
@@ -30,12 +37,7 @@ def evaluate(
     *,
     seed: int = 1,
     restarts: int = 10,
-    iterations: int = 50,
-    tolerance: float = 1e-4,
     variance: float = 1.0,
-    covariance: Literal["spherical", "diagonal"] = "spherical",
-    normalise: bool = False,
-    punctuation: frozenset[str] = PUNCTUATION,
     workers: int = 2,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
@@ -50,18 +52,9 @@ def evaluate(
     restarts : int
         Starts from different k-means++ means; figures are means over them, since a single one varies much:
         V-measures of 10 restarts on the same vectors have a standard deviation of .02 to .05.
-    iterations, tolerance
-        EM stops after ``iterations`` steps, or when a step gains less than ``tolerance`` nats per token.
     variance : float
         Variance of the Gaussians in every dimension, relative to the mean variance of the dimensions over
         tokens.
-    covariance : {'spherical', 'diagonal'}
-        ``spherical``: all dimensions have the same variance. ``diagonal``: each has ``variance`` times its
-        own variance over the tokens, the same in all states.
-    normalise : bool
-        Bring all vectors to length 1 first.
-    punctuation : frozenset of str
-        Gold tags left out of the second pair of figures (after induction, which reads all tokens).
     workers : int
         Restarts that run at the same time.
     progress : callable
@@ -74,16 +67,16 @@ def evaluate(
         punctuation. The figure of the most likely restart, which other protocols report, is in the notes and
         in ``details``.
     """
-    text, known = encode(vectors, data, covariance=covariance, normalise=normalise)
+    text, known = encode(vectors, data)
     tags = data.tag_set()
     tag_number = {tag: i for i, tag in enumerate(tags)}
     gold = np.array([tag_number[tag] for sentence in data.tags for tag in sentence])
-    is_word = np.array([tag not in punctuation for sentence in data.tags for tag in sentence])
+    is_word = np.array([tag not in PUNCTUATION for sentence in data.tags for tag in sentence])
 
     def restart(r: int) -> tuple[float, int, np.ndarray]:
         rng = np.random.default_rng([seed, r])
         model = k_means_plus_plus(text, len(tags), variance, rng)
-        model, likelihoods = train(model, text, iterations=iterations, tolerance=tolerance)
+        model, likelihoods = train(model, text)
         return likelihoods[-1], len(likelihoods) - 1, decode(model, text)
 
     from threadpoolctl import threadpool_limits
@@ -119,10 +112,10 @@ def evaluate(
         coverage=float(known.mean()),
         coverage_of="tokens",
         seed=seed,
-        protocol=f"first-order HMM, one Gaussian per state, as many states as gold tags; {covariance} "
-        f"variance {variance:g} of the vectors' own{', vectors of length 1' if normalise else ''}; "
-        f"k-means++, EM to {tolerance:g} nats per token or {iterations} steps, Viterbi, mean of {restarts} "
-        f"restarts; {RULE}; tokens without a vector are summed out; bootstrap over sentences",
+        protocol=f"first-order HMM, one Gaussian per state, as many states as gold tags; spherical "
+        f"variance {variance:g} of the vectors' own; k-means++, EM to {TOLERANCE:g} nats per token or "
+        f"{MOST_STEPS} steps, Viterbi, mean of {restarts} restarts; {RULE}; tokens "
+        "without a vector are summed out; bootstrap over sentences",
         items={
             "gold": gold,
             "state": states,
@@ -149,45 +142,19 @@ def evaluate(
     return report
 
 
-def encode(
-    vectors: Vectors,
-    data: TaggedCorpus,
-    *,
-    covariance: Literal["spherical", "diagonal"] = "spherical",
-    normalise: bool = False,
-) -> tuple[EncodedText, np.ndarray]:
-    """Return the corpus as types, with vectors centred and scaled, and which tokens have a vector.
-
-    The scale makes the mean variance of the dimensions over the tokens 1 (``diagonal``: the variance of each
-    dimension). Without it the scale of an embedding, which carries no information, would decide the result.
-
-    Returns
-    -------
-    text : EncodedText
-    known : ndarray of shape (n_tokens,), bool
-
-    Raises
-    ------
-    DataError
-        All words have the same vector; an ``UncoveredError`` if none has one.
-    """
-    if covariance not in ("spherical", "diagonal"):
-        raise ValueError(f"covariance is {covariance!r}; it must be 'spherical' or 'diagonal'")
+def encode(vectors: Vectors, data: TaggedCorpus) -> tuple[EncodedText, np.ndarray]:
+    """Return the corpus as types, with vectors centred and scaled, and which tokens have a vector."""
+    # The scale makes the mean variance of the dimensions over the tokens 1. Without it the scale of an
+    # embedding, which carries no information, would decide the result.
     used, type_of = types_of(vectors, data.sentences, data.name)
     tokens = np.array([type_of[word] for sentence in data.sentences for word in sentence], dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in data.sentences])])
     matrix = np.asarray(vectors.vectors[used], dtype=np.float64)
-    if normalise:
-        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-        np.divide(matrix, lengths, out=matrix, where=lengths > 0)
     known = tokens < len(used)
     share = np.bincount(tokens[known], minlength=len(used)) / known.sum()
     matrix -= share @ matrix
     variances = share @ matrix**2
     if variances.mean() == 0:
         raise DataError(f"{data.name}: all its words have the same vector, so they cannot be distinguished")
-    if covariance == "diagonal":
-        matrix /= np.sqrt(np.where(variances > 0, variances, 1))
-    else:
-        matrix /= np.sqrt(variances.mean())
+    matrix /= np.sqrt(variances.mean())
     return EncodedText(matrix, tokens, offsets.astype(np.int64)), known

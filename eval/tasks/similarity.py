@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from wordvec_ca.eval.data.word_sets import WordPairs
@@ -11,9 +9,7 @@ from wordvec_ca.eval.lookup import RULE, Vectors, rows_of, unit_rows
 from wordvec_ca.eval.report import Report, digest_of
 
 
-def evaluate(
-    vectors: Vectors, data: WordPairs, *, seed: int = 1, oov: Literal["exclude", "mean"] = "exclude"
-) -> Report:
+def evaluate(vectors: Vectors, data: WordPairs, *, seed: int = 1) -> Report:
     """Correlate cosines with people's scores.
 
     Parameters
@@ -22,14 +18,12 @@ def evaluate(
     data : WordPairs
     seed : int
         Seed of the bootstrap.
-    oov : {'exclude', 'mean'}
-        Which Spearman is the headline: over the pairs whose words both have vectors, or over all pairs, where
-        a pair with a word without a vector gets the mean cosine of the others. Both are reported.
 
     Returns
     -------
     Report
-        Metrics ``spearman`` and ``pearson`` (covered pairs), ``spearman-all`` (all pairs).
+        Metrics ``spearman`` and ``pearson`` over the pairs whose words both have vectors; ``spearman-all``
+        over all pairs, where the others get the mean cosine of these.
     """
     left, right = rows_of(vectors, data.first), rows_of(vectors, data.second)
     covered = (left >= 0) & (right >= 0)
@@ -50,13 +44,9 @@ def evaluate(
         digest=digest_of(data.first, data.second, data.scores),
         details={"pairs": len(left)},
     )
-    if oov == "mean":  # the first metric is the headline
-        report.n = len(left)
-        report.measure("spearman-all", "spearman", "gold", "cosine_or_mean")
     report.measure("spearman", "spearman", "gold", "cosine")
     report.measure("pearson", "pearson", "gold", "cosine")
-    if oov == "exclude":
-        report.measure("spearman-all", "spearman", "gold", "cosine_or_mean")
+    report.measure("spearman-all", "spearman", "gold", "cosine_or_mean")
     if covered.sum() < 2:
         report.notes.append("with fewer than two pairs there is nothing to correlate")
     return report

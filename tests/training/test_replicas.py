@@ -13,7 +13,6 @@ from wordvec_ca.training.merge_plan import (
     MergePlan,
     expected_touches,
     merge_factors,
-    merged_rows,
     usual_replicas,
 )
 from wordvec_ca.training.replica import Delta, Replica, TokenRange
@@ -58,15 +57,6 @@ def test_a_replica_given_the_whole_text_in_ranges_is_a_trainer(name):
             replica.train_chunk(replica.workers[0], chunk, part.position, [1, epoch, index])
     for name_, array in whole.learnt.items():
         assert np.array_equal(array, parted.learnt[name_]), name_
-
-
-def test_what_replicas_learn_of_disjoint_rows_is_summed():
-    base = RNG.normal(size=(6, 16)).astype(np.float32)
-    deltas = [np.zeros((6, 16), np.float32) for _ in range(3)]
-    for i, delta in enumerate(deltas):
-        delta[2 * i : 2 * i + 2] = RNG.normal(size=(2, 16))
-    factors = merge_factors(np.zeros(6), 3)
-    assert np.allclose(merged_rows(base, deltas, factors), base + sum(deltas), atol=1e-6)
 
 
 def test_factors_run_from_a_sum_to_a_mean():
@@ -267,7 +257,7 @@ def test_the_kernel_merges_as_its_readable_twin():
         replica[touched] += RNG.normal(size=(touched.sum(), 32)).astype(np.float32)
         replicas.append(replica)
     factors = merge_factors(RNG.exponential(size=50), 5)
-    expected = merged_rows(base, [replica - base for replica in replicas], factors)
+    expected = base + factors[:, np.newaxis] * sum(replica - base for replica in replicas)
     merge_replicas(base, tuple(replicas), factors)
     assert np.allclose(base, expected, rtol=1e-5, atol=1e-6)
     assert all(np.array_equal(replica, base) for replica in replicas)

@@ -6,7 +6,7 @@ import click
 
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import Choice, json_option, restrict_vocab_option, vectors_option
-from wordvec_ca.cli.output import show_json, show_styled
+from wordvec_ca.cli.output import show_json, write
 from wordvec_ca.cli.paths import ExistingPath
 
 
@@ -64,4 +64,4 @@ def command(
     if as_json:
         show_json({"a": a, "b": b, "c": c, "method": method, "answers": records})
     else:
-        show_styled(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))
+        write(neighbour_table(vectors, f"{a} : {b} = {c} : ?", answers))

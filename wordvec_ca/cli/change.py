@@ -13,7 +13,7 @@ import click
 
 from wordvec_ca._version import __version__
 from wordvec_ca.cli.options import json_option, option, threads_option
-from wordvec_ca.cli.output import PROVENANCE, say, show_json, show_styled, write_outputs
+from wordvec_ca.cli.output import PROVENANCE, say, show_json, write, write_outputs
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, OUTPUT_FOLDER, check_svg, names_read
 from wordvec_ca.cli.terminal import Column, table
 from wordvec_ca.showable import showable_name
@@ -128,7 +128,7 @@ def command(
         for one in found.words:
             show_json(one.to_dict())
     elif shown:
-        show_styled(_table(shown, permuted=bool(found.permutations)))
+        write(_table(shown, permuted=bool(found.permutations)))
     certain = sum(one.fdr <= 0.05 for one in found.words)
     changed = [one for one in found.words if one.changed]
     function_words = sum(one.function_word for one in changed)

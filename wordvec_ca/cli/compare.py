@@ -16,7 +16,7 @@ from wordvec_ca.cli.evaluation_options import (
 )
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import vectors_option
-from wordvec_ca.cli.output import reason, say, show, show_json, show_styled, terminal_width
+from wordvec_ca.cli.output import reason, say, show, show_json, terminal_width, write
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.terminal import Column, status, table, wrapped
 
@@ -159,7 +159,7 @@ def command(
             several = len({difference.model for difference in differences}) > 1
             rows = [row if several else ("", *row[1:]) for row in comparison_rows(differences)]
             columns = [column if several or i else Column("") for i, column in enumerate(COLUMNS)]
-            show_styled(table(columns, rows))
+            write(table(columns, rows))
             columns_wide = terminal_width() or 100
             remarks = comparison_remarks(differences).split("\n")
             show("\n" + "\n".join(line for text in remarks for line in wrapped(text, columns_wide)))

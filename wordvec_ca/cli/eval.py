@@ -15,7 +15,7 @@ from wordvec_ca.cli.evaluation_options import (
 )
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import vectors_option
-from wordvec_ca.cli.output import say, show, show_json, show_styled, styled, terminal_width
+from wordvec_ca.cli.output import say, show, show_json, styled, terminal_width, write
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.cli.sentence_options import infers
 from wordvec_ca.cli.terminal import Column, Table, cell, status, wrapped
@@ -137,9 +137,9 @@ def command(
                     show_json(report.to_dict(items=items))
                     return
                 if head:
-                    show_styled(head)
+                    write(head)
                 for row in report_rows([report])[: None if details else report.shown + bool(report.runs)]:
-                    show_styled(table.row(row))
+                    write(table.row(row))
             except BrokenPipeError:  # nobody reads on
                 raise
             except OSError as error:  # a disk that is full now may have room when the next task has ended
@@ -197,7 +197,7 @@ def _by_reason(missing: list[Any]) -> list[str]:
 def _show_summary(name: str, lines: list[str], reports: list[Any], details: bool) -> None:
     """Show the summary, and how the user can see further notes and figures."""
     columns = terminal_width() or 100
-    show_styled(f"\n{styled(f'Summary of {cell(name)}', 'heading')}")
+    write(f"\n{styled(f'Summary of {cell(name)}', 'heading')}")
     for line in lines:
         show("\n  ".join(wrapped(line, columns - 2)))
     for note in dict.fromkeys(report.details.get("language", "") for report in reports):
@@ -206,4 +206,4 @@ def _show_summary(name: str, lines: list[str], reports: list[Any], details: bool
     if not details:
         n_notes = sum(len(report.notes) for report in reports)
         notes = f"{n_notes} notes, " if n_notes > 1 else "a note, " if n_notes else ""
-        show_styled(styled(f"More: {notes}other figures and how it was measured, with --details", "aside"))
+        write(styled(f"More: {notes}other figures and how it was measured, with --details", "aside"))

@@ -10,7 +10,7 @@ import click
 
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import json_option
-from wordvec_ca.cli.output import say, show, show_json, show_styled, styled
+from wordvec_ca.cli.output import say, show, show_json, styled, write
 from wordvec_ca.cli.paths import ExistingPath
 from wordvec_ca.showable import counted, duration, size
 from wordvec_ca.specs.model_files import ModelFile
@@ -44,8 +44,8 @@ def command(model: str | None, everything: bool, check: bool, as_json: bool) -> 
     facts = _in_short(model, record)
     width = max(map(len, facts))
     for name, text in facts.items():
-        show_styled(f"{styled(name.ljust(width), 'heading')}  {terminal_text(text)}")
-    show_styled(styled(f"\nMore: cawv info {model} --all", "aside"))
+        write(f"{styled(name.ljust(width), 'heading')}  {terminal_text(text)}")
+    write(styled(f"\nMore: cawv info {model} --all", "aside"))
 
 
 def _check(model: Path) -> None:

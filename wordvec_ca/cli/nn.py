@@ -11,7 +11,7 @@ from wordvec_ca.cli.options import (
     restrict_vocab_option,
     vectors_option,
 )
-from wordvec_ca.cli.output import reason, say, show_json, show_styled
+from wordvec_ca.cli.output import reason, say, show_json, write
 from wordvec_ca.cli.paths import INPUT, ExistingPath
 
 
@@ -114,7 +114,7 @@ def command(
         if as_json:
             show_json({"word": known, **given, **summed, "neighbours": neighbour_records(neighbours)})
         else:
-            show_styled(separator + neighbour_table(vectors, known, neighbours))
+            write(separator + neighbour_table(vectors, known, neighbours))
             separator = "\n"
     if failed:
         raise click.exceptions.Exit(1)
@@ -133,5 +133,5 @@ def near_documents(model: str, tags: tuple[str, ...], topn: int, as_json: bool) 
         if as_json:
             show_json({"document": name, "neighbours": neighbour_records(neighbours)})
         else:
-            show_styled(separator + neighbour_table(table, name, neighbours))
+            write(separator + neighbour_table(table, name, neighbours))
             separator = "\n"

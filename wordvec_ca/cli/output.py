@@ -66,7 +66,7 @@ def show(text: object) -> None:
 
 
 def write(text: str) -> None:
-    """Write text and a newline to standard output; an error names standard output."""
+    """Write text, with its colours if it has any, and a newline; an error names standard output."""
     from wordvec_ca.errors import DataError
 
     try:
@@ -78,11 +78,6 @@ def write(text: str) -> None:
         ) from error
     except OSError as error:
         raise OSError(error.errno, error.strerror, "standard output") from error
-
-
-def show_styled(text: str) -> None:
-    """Write output of `styled`, or of a table, to standard output, with its colours."""
-    write(text)
 
 
 def show_json(value: Any, *, indent: int | None = None) -> None:

@@ -10,7 +10,7 @@ import click
 
 from wordvec_ca.cli.evaluation_options import EvaluationCommand, files_of
 from wordvec_ca.cli.options import Choice
-from wordvec_ca.cli.output import say, show, show_styled
+from wordvec_ca.cli.output import say, show, write
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.specs.models import VECTOR_FORMS
 
@@ -129,4 +129,4 @@ def _show_gain(before: Any, after: Any, jobs: list[Any], not_judged: list[Any]) 
         say(f"Not judged: {one}")
     if rows:
         heads = [("task", False), ("dataset", False), ("before", True), ("after", True), ("n", True)]
-        show_styled(table([Column(head, right=right) for head, right in heads], rows))
+        write(table([Column(head, right=right) for head, right in heads], rows))

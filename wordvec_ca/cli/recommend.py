@@ -9,7 +9,7 @@ import click
 
 from wordvec_ca.cli.models import load_vectors
 from wordvec_ca.cli.options import json_option, vectors_option
-from wordvec_ca.cli.output import reason, say, show_json, show_styled, styled
+from wordvec_ca.cli.output import reason, say, show_json, styled, write
 from wordvec_ca.cli.paths import INPUT, OUTPUT_FILE, ExistingPath
 from wordvec_ca.cli.table_file import FORMATS, NAMES, allowed_items, catalogue, check_suffix, write_table
 
@@ -111,8 +111,8 @@ def command(
                 [str(i), item, f"{score:.4f}", *([named.get(item, "")] if named else [])]
                 for i, (item, score) in enumerate(found, 1)
             ]
-            show_styled("\n" * bool(number) + styled(", ".join(basket), "query"))
-            show_styled(table(columns, lines) if lines else "   (none)")
+            write("\n" * bool(number) + styled(", ".join(basket), "query"))
+            write(table(columns, lines) if lines else "   (none)")
         if found and found[-1][1] <= 0:
             say("items with a score of 0 or less are no nearer to the basket than unrelated ones")
     if failed:

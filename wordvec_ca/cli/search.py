@@ -20,9 +20,9 @@ from wordvec_ca.cli.output import (
     say,
     show,
     show_json,
-    show_styled,
     styled,
     terminal_width,
+    write,
 )
 from wordvec_ca.cli.paths import OUTPUT, ExistingPath
 from wordvec_ca.cli.sentence_options import (
@@ -157,7 +157,7 @@ def command(
                     name = str(hit.row + 1) if hit.tag is None else terminal_text(hit.tag)
                     show(f"{hit.score:.4f}\t{name}\t{terminal_text(hit.text)}")
                 else:
-                    show_styled(_shown(rank, hit, text, width))
+                    write(_shown(rank, hit, text, width))
         if not quiet:
             say(f"{len(found):,} sentences in {1000 * seconds:.0f} ms")
         if not hits:

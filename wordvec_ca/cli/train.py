@@ -14,7 +14,7 @@ import click
 import cloup
 
 from wordvec_ca.cli.options import FirstPage, option, options_from, typed_options
-from wordvec_ca.cli.output import next_commands, say, show, show_styled
+from wordvec_ca.cli.output import next_commands, say, show, write
 from wordvec_ca.cli.paths import INPUT, check_not_read
 from wordvec_ca.cli.sentence_options import tell_fields
 from wordvec_ca.cli.settings import config_option, given_settings, preset_option
@@ -347,7 +347,7 @@ def _judge_by_held_out_sessions(model: Any, corpus: list[str], output: str, quie
     heads = [("figure", False), ("value", True), ("95 % interval", True), ("n", True)]
     columns = [Column(head, right=right) for head, right in heads]
     rows = [[row[2], *row[3:6]] for row in report_rows([report])]
-    show_styled(f"Next items in the sessions held out ({name}):\n{table(columns, rows)}")
+    write(f"Next items in the sessions held out ({name}):\n{table(columns, rows)}")
     show(next_item.judged(report))
     if told := next_item.verdict(report):
         show(told)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordvec_ca.corpus.options import TextOptions
-from wordvec_ca.corpus.reading import Reading, ReadingProgress
+from wordvec_ca.corpus.reading import Reading
 from wordvec_ca.corpus.source import Corpus, Source
 from wordvec_ca.corpus.stats import CorpusStats
 from wordvec_ca.corpus.vocab import Vocab, least_kept
@@ -27,10 +27,9 @@ def count_in_parts(
     out: IO[bytes],
     *,
     directory: str | os.PathLike[str] | None = None,
-    progress: ReadingProgress | None = None,
 ) -> tuple[list[int], CorpusStats]:
     """Count the words of a text, and write the types with their counts, one part after the other."""
-    reading = Reading(Source(corpus, options), options, None, progress, directory=directory)
+    reading = Reading(Source(corpus, options), options, None, None, directory=directory)
     ends, end = [], 0
     for records in reading.parts():
         end += out.write(records)

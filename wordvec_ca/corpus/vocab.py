@@ -19,6 +19,7 @@ from wordvec_ca.files import (
     content_words,
     escape_lines,
     html_table,
+    is_unicode,
     read_words,
 )
 from wordvec_ca.specs.model_files import ModelFile
@@ -338,16 +339,8 @@ def _in_order(words: list[str], counts: NDArray[np.int64]) -> tuple[list[str], N
     try:
         "".join(words).encode("utf-8")
     except UnicodeEncodeError as error:
-        bad = next(word for word in words if not _encodable(word))
+        bad = next(word for word in words if not is_unicode(word))
         raise DataError(f"the word {bad!r} holds a lone surrogate and cannot be written in UTF-8") from error
     if "" in words:
         raise DataError("the vocabulary holds an empty word")
     return words, counts
-
-
-def _encodable(word: str) -> bool:
-    try:
-        word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

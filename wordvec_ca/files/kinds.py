@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -99,9 +99,9 @@ KINDS = (
 )
 
 
-def kind_of(head: bytes, kinds: Iterable[Kind] = KINDS) -> Kind | None:
+def kind_of(head: bytes) -> Kind | None:
     """Return the kind of a file that begins with these bytes; None if no kind fits."""
-    return next((one for one in kinds if one.test(head)), None)
+    return next((one for one in KINDS if one.test(head)), None)
 
 
 def is_read_once(name: str | os.PathLike[str]) -> bool:

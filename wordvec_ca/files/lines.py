@@ -26,6 +26,15 @@ def split_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
+def is_unicode(word: str) -> bool:
+    """Return whether a word can be written in UTF-8: one with a lone surrogate cannot."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def whole_lines(pieces: Iterable[bytes], longest: int | None = None) -> Iterator[bytes]:
     r"""Yield the lines of a text without their ends, which are ``\n``, ``\r\n`` or ``\r``."""
     waiting: list[bytes] = []

@@ -34,6 +34,7 @@ from wordvec_ca.formats.model_directory import (
     MODEL_FORMAT,
     check_ngrams,
     form_of_directory,
+    map_part,
     read_metadata,
     read_ngrams,
 )

@@ -328,13 +328,18 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     return record
 
 
-def map_array(path: Path) -> np.ndarray:
-    """Memory-map a float32 matrix from an .npy file, read-only; other float types are converted in memory."""
+def map_part(path: Path) -> np.ndarray:
+    """Memory-map an .npy file of a model, read-only."""
     check_sample(path)
     try:
-        array = map_npy(path)
+        return map_npy(path)
     except FileNotFoundError:
         raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
+
+
+def map_array(path: Path) -> np.ndarray:
+    """Memory-map a float32 matrix from an .npy file, read-only; other float types are converted in memory."""
+    array = map_part(path)
     if array.ndim != 2 or array.dtype.kind != "f":
         raise DataError(
             f"{path} should hold a matrix of floats, one row a word, but holds {array.dtype} of shape "

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from wordvec_ca.errors import DataError, Option
-from wordvec_ca.files import atomic_file, escape_lines, unescape, withdraw
+from wordvec_ca.files import atomic_file, escape_lines, is_unicode, unescape, withdraw
 from wordvec_ca.formats.text import TEXT_PART, line_blocks, not_utf8, parse_lines
 from wordvec_ca.kernels import write_rows
 from wordvec_ca.tables import GrowingRows, VectorTable, row_blocks, show_word
@@ -92,7 +92,7 @@ def write_projector(
     try:
         text = escape_lines(table.words).encode("utf-8", errors)
     except UnicodeEncodeError as error:
-        bad = next(word for word in table.words if not _is_unicode(word))
+        bad = next(word for word in table.words if not is_unicode(word))
         raise DataError(
             f"the word {show_word(bad)} is not valid Unicode: the projector's metadata cannot hold it. The "
             "formats safetensors and gensim can; or write its original bytes with ",
@@ -122,11 +122,3 @@ def write_projector(
         if made and not any(folder.iterdir()):
             folder.rmdir()
         raise
-
-
-def _is_unicode(word: str) -> bool:
-    try:
-        word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

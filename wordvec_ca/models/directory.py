@@ -13,7 +13,7 @@ import tomli_w
 from wordvec_ca._version import __version__
 from wordvec_ca.errors import DataError
 from wordvec_ca.files import check_sample, map_npy
-from wordvec_ca.formats import read_metadata
+from wordvec_ca.formats import map_part, read_metadata
 from wordvec_ca.models.config import ResolvedConfig
 from wordvec_ca.models.sizes import logits_of
 from wordvec_ca.specs.model_files import ModelFile
@@ -77,11 +77,7 @@ def read_tree(path: Path, n_words: int) -> np.ndarray:
 
 def read_array(path: Path, shape: tuple[int | str, ...]) -> np.ndarray:
     """Memory-map an ``.npy`` file, and check its shape, where a name stands for any size, and its type."""
-    check_sample(path)
-    try:
-        array = map_npy(path)
-    except FileNotFoundError:
-        raise DataError(f"the model is incomplete: {str(path)!r} is missing") from None
+    array = map_part(path)
     fits = array.ndim == len(shape) and all(
         isinstance(size, str) or n == size for n, size in zip(array.shape, shape, strict=True)
     )

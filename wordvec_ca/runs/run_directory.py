@@ -96,10 +96,7 @@ class UnfinishedRun:
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> UnfinishedRun:
         """Open the run of a future model directory, given by the name of the directory or of OUTPUT.run."""
-        target = _output(directory)
-        folder = run_folder(target)
-        if not (folder / REQUEST_FILE).is_file():
-            raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
+        target, folder = _places(directory)
         try:
             lock = _lock(folder, os.fspath(directory))
         except OSError as error:
@@ -218,14 +215,20 @@ def _checkpoints_in(folder: Path) -> list[Path]:
 
 def files_of_run(directory: str | os.PathLike[str]) -> list[str]:
     """Return the names of the inputs of an unfinished run: texts, and models or vectors to begin with."""
-    target = _output(directory)
-    folder = run_folder(target)
-    if not (folder / REQUEST_FILE).is_file():
-        raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
+    target, folder = _places(directory)
     request = _read_request(folder, target)
     texts = [*(absolute_names(request.corpus) or []), *(absolute_names(request.valid) or [])]
     others = (request.config.phrases, request.continue_from, request.init_vectors)
     return [*texts, *(os.fspath(name) for name in others if name is not None)]
+
+
+def _places(directory: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Return the future model directory and the folder of an unfinished run; a DataError if there is none."""
+    target = _output(directory)
+    folder = run_folder(target)
+    if not (folder / REQUEST_FILE).is_file():
+        raise DataError(_nothing_to_resume(os.fspath(directory), target, folder))
+    return target, folder
 
 
 def _output(directory: str | os.PathLike[str]) -> Path:

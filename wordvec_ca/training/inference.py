@@ -47,8 +47,8 @@ class Inference:
     copy_rows : callable, optional
         For a model whose arrays are elsewhere, in another layout: copies rows of a parameter, given its name
         and their numbers, to the beginning of an array.
-    epochs, alpha, min_alpha : optional
-        Passes over a document, and learning rates; by default those of the training.
+    epochs : int, optional
+        Passes over a document; by default those of the training. Learning rates are those of the training.
     """
 
     def __init__(
@@ -57,8 +57,6 @@ class Inference:
         copy_rows: CopyRows | None = None,
         *,
         epochs: int | None = None,
-        alpha: float | None = None,
-        min_alpha: float | None = None,
     ) -> None:
         config = model.config
         if model.documents is None:
@@ -75,8 +73,7 @@ class Inference:
         # negatives, and sharing makes its vector noisier (accuracy on inferred IMDB reviews with sharing and
         # without: .870 and .884, .840 and .860).
         self.hyper["shared_by"] = 1
-        self.hyper["alpha_begin"] = config.alpha if alpha is None else alpha
-        self.hyper["alpha_end"] = config.min_alpha if min_alpha is None else min_alpha
+        self.hyper["alpha_begin"], self.hyper["alpha_end"] = config.alpha, config.min_alpha
         self._kernel = kernels.load(config.backend)
         self._keep = keep_thresholds(model.vocab, config.sample)
         self._pool = _pool(model.noise_mass(), config.negative, config.seed)

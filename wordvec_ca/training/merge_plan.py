@@ -275,13 +275,3 @@ def merge_factors(x: NDArray[np.float64], n: int, rule: str = "saturating") -> N
     else:
         factors = np.full(x.shape, 1.0 / n if rule == "mean" else 1.0)
     return np.where(np.isinf(x), 1.0 / n, factors).astype(np.float32)
-
-
-def merged_rows(
-    base: NDArray[np.float32], deltas: list[NDArray[np.floating]], factors: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return B + f * (d_1 + ... + d_N), for some rows; reference of ``kernels.merge_replicas``."""
-    total = np.zeros_like(base)  # float32, in the order of the replicas: as in the kernel
-    for delta in deltas:
-        total += delta
-    return base + factors[:, np.newaxis] * total
