@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.report import Report, aligned, known
+from wordvec_ca.eval.report import Report, aligned, known, plain
 from wordvec_ca.eval.statistics.paired import paired_difference, variance_of_training, with_training
 from wordvec_ca.eval.statistics.resampling import n_searches
 from wordvec_ca.vectors import interval_of_difference
@@ -93,10 +93,8 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects for JSON (NaN becomes None)."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in asdict(self).items()
-        }
+        record: dict[str, Any] = plain(asdict(self))
+        return record
 
 
 def compare(

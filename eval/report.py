@@ -231,15 +231,15 @@ class Report:
         """Return plain Python objects that JSON can hold (NaN becomes None)."""
         left_out = ("items", "units", "runs", "run_unit", "shown")
         record: dict[str, Any] = {"model": self.model}
-        record |= {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in left_out}
-        record["metrics"] = {name: _plain(vars(metric)) for name, metric in self.metrics.items()}
+        record |= {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name not in left_out}
+        record["metrics"] = {name: plain(vars(metric)) for name, metric in self.metrics.items()}
         record["interval"] = INTERVAL
         if self.runs:
-            record["runs"] = _plain(self.runs)
-            record["one_run"] = _plain(list(self.one_run))
+            record["runs"] = plain(self.runs)
+            record["one_run"] = plain(list(self.one_run))
             record["run_unit"] = self.run_unit
         if items:
-            record["items"] = {name: _plain(column) for name, column in self.items.items()}
+            record["items"] = {name: plain(column) for name, column in self.items.items()}
             record["units"] = None if self.units is None else self.units.tolist()
         return record
 
@@ -398,7 +398,8 @@ def _figure(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.3f}"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: NaN and infinity become None."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, np.generic):
@@ -406,9 +407,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     return value
 
 

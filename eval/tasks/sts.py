@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from wordvec_ca.eval.lookup import RULE, Infer, Vectors, in_known_forms, rows_of
 from wordvec_ca.eval.report import Report, digest_of
 from wordvec_ca.eval.statistics.resampling import pearson
 from wordvec_ca.sentences import SentenceVectorizer
+from wordvec_ca.vectors import KeyedVectors
 
 _PLAIN = {"attention": False}
 _PAPER = _PLAIN | {"method": "ca-sem"}
@@ -166,7 +166,7 @@ def _sharing(sets: Sequence[SentencePairs]) -> np.ndarray:
 
 def _known(
     vectors: Vectors, sets: Sequence[SentencePairs], phrases: str | None
-) -> tuple[SimpleNamespace, dict[str, int] | None, list[list[list[str]]]]:
+) -> tuple[KeyedVectors, dict[str, int] | None, list[list[list[str]]]]:
     """Return the vectors that the sets need, all counts, and each set's sentences in words of the vectors."""
     # An unknown word becomes the empty string, so that it is still counted. No readout looks at the vectors
     # of words that do not occur.
@@ -178,16 +178,9 @@ def _known(
     name = {w: vectors.index_to_key[r] if r >= 0 else "" for w, r in zip(words, rows.tolist(), strict=True)}
     used = np.unique(rows[rows >= 0])
     keys = [vectors.index_to_key[row] for row in used.tolist()]
-    needed = SimpleNamespace(
-        vectors=np.array(vectors.vectors[used], dtype=np.float32).reshape(
-            len(used), vectors.vectors.shape[1]
-        ),
-        index_to_key=keys,
-        key_to_index={key: row for row, key in enumerate(keys)},
-    )
+    matrix = np.array(vectors.vectors[used], dtype=np.float32).reshape(len(used), vectors.vectors.shape[1])
     attention = getattr(vectors, "attention", None)
-    if attention is not None:
-        needed.attention = attention[used]
+    needed = KeyedVectors(keys, matrix, attention=None if attention is None else lambda: attention[used])
     own = getattr(vectors, "counts", None)
     counts = None if own is None else dict(zip(vectors.index_to_key, np.asarray(own).tolist(), strict=True))
     texts = [[[name[w] for w in s] for s in text] for text in given]
@@ -195,7 +188,7 @@ def _known(
 
 
 def _cosines(
-    vectors: SimpleNamespace,
+    vectors: KeyedVectors,
     counts: dict[str, int] | None,
     setting: dict[str, Any],
     sets: Sequence[list[list[str]]],

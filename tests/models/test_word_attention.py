@@ -9,8 +9,7 @@ import pytest
 
 from wordvec_ca import DataError, EmbeddingModel, KeyedVectors, TrainConfig, Vocab
 from wordvec_ca.cli import main
-from wordvec_ca.tables import attention as attention_module
-from wordvec_ca.tables import mean_attention
+from wordvec_ca.tables import mean_attention, table
 
 WORDS = ["the", "of", "cat", "sat", "slept"]
 COUNTS = [50, 30, 10, 7, 3]
@@ -54,7 +53,7 @@ def test_weights_are_those_of_the_definition(kind, clip, tmp_path, monkeypatch):
     model = model_of(kind, clip=clip)
     expected = slowly(model)
     model.save(tmp_path / "m")
-    monkeypatch.setattr(attention_module, "BLOCK_BYTES", 100)  # two words a block
+    monkeypatch.setattr(table, "BLOCK_BYTES", 100)  # two words a block
     for found in (
         model.word_attention(),
         KeyedVectors.load(tmp_path / "m").attention,

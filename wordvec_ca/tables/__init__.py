@@ -8,7 +8,6 @@ and models of resampled text. Readers of formats return a `VectorTable`, and wri
 # mypy: implicit-reexport
 # ruff: noqa: F401
 
-from wordvec_ca.tables.attention import mean_attention, offsets_of
 from wordvec_ca.tables.fitted_ngrams import MAX_N, MIN_N, published_vectors, with_fitted_ngrams
 from wordvec_ca.tables.ngrams import (
     END_OF_LINE,
@@ -39,6 +38,8 @@ from wordvec_ca.tables.table import (
     config_of,
     first_words,
     keep_first,
+    mean_attention,
+    offsets_of,
     row_blocks,
     show_word,
     warn_of_nonfinite,
