@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.data.lines import Lines, excerpt, name_of
+from wordvec_ca.eval.data.lines import excerpt, name_of
+from wordvec_ca.files import Lines
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wordvec_ca.eval.data.lines import Lines, excerpt
+from wordvec_ca.eval.data.lines import excerpt
+from wordvec_ca.files import Lines
 
 ReadSequences = Callable[[Path], Iterator[list[str]]]
 """Reads the items of each sequence in a file."""

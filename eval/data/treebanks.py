@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.data.lines import Lines, cells_of, excerpt, name_of
+from wordvec_ca.eval.data.lines import cells_of, excerpt, name_of
+from wordvec_ca.files import Lines
 
 
 @dataclass(frozen=True)

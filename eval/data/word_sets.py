@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass, field
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.eval.data.lines import Lines, cells_of, excerpt, name_of
+from wordvec_ca.eval.data.lines import cells_of, excerpt, name_of
+from wordvec_ca.files import Lines
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def test_longer_phrases_in_a_second_round(tmp_path, command):
     assert Phrases.load(second).sequences == [("new", "york", "city"), ("new", "york")]
     command("phrases", "corpus", "-o", second).says(2, "exists")
     command("phrases", "corpus", "-o", "3", "--threshold", 1e9).says(1, "lower --threshold")
-    command("phrases", "corpus", "-o", "3", "--phrases", "none").says(1, "cannot read the phrases")
+    command("phrases", "corpus", "-o", "3", "--phrases", "none").says(1, "cannot read none")
     assert not Path("3").exists()
     quick = {"vector_size": 4, "epochs": 1, "workers": 1}
     model = train(tmp_path / "corpus", TrainConfig(phrases=str(second), **quick))  # type: ignore[arg-type]
@@ -173,7 +173,8 @@ def test_the_cache_knows_its_phrases(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "has no phrase"),
+        (b"", "is empty"),
+        (b"\n", "has no phrase"),
         (b"a b\none\n", "line 2: 'one' is not a phrase"),
         (b"a " * 33, "is not a phrase; a line has 2 to 32 words"),
         (b"caf\xe9 au lait\n", "not UTF-8"),

@@ -153,7 +153,7 @@ def test_word_pairs_are_read_compressed_with_comments_and_windows_line_ends(tmp_
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(DataError, match="truncated"):
         read_word_pairs(path)
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, match="No such file"):
         read_word_pairs(tmp_path / "nothing.tsv")
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordvec_ca.files import read_words, split_lines, whole_lines
+from wordvec_ca.files import Lines, read_words, split_lines, whole_lines
 
 ENDS = ("\n", "\r\n", "\r")
 
@@ -28,7 +28,6 @@ def test_lines_are_those_of_a_simple_rule_however_the_text_is_cut(text: str, cut
 def test_every_reader_of_lines_finds_the_same(tmp_path: Path, end: str) -> None:
     from wordvec_ca import Phrases
     from wordvec_ca.corpus import TextOptions, count_corpus
-    from wordvec_ca.eval.data.lines import Lines
     from wordvec_ca.report.explorer.contents import read_classes
     from wordvec_ca.sentences import TextLines
     from wordvec_ca.text import TextFiles

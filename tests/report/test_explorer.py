@@ -170,7 +170,7 @@ def test_classes_of_words(tmp_path):
         -1,
     ]
     (tmp_path / "c.tsv").write_text("w1 noun\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 1: expected a word, a tab"):
+    with pytest.raises(DataError, match=r"line 1: .*expected a word, a tab"):
         read_classes(tmp_path / "c.tsv")
 
 

@@ -5,12 +5,11 @@ names of people are not included.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from wordvec_ca.errors import DataError, known_names
-from wordvec_ca.files import open_by_content
+from wordvec_ca.files import Lines
 from wordvec_ca.vectors import KeyedVectors
 
 # A list that ends in one of these suffixes is the name of a file, not a word.
@@ -72,19 +71,9 @@ def read_pairs(source: str | os.PathLike[str] | Iterable[str]) -> list[tuple[str
     return list(dict.fromkeys(pairs))
 
 
-def _lines(path: str | os.PathLike[str]) -> list[str]:
-    """Return the lines of a file without comments and blanks around them."""
-    with open_by_content(path) as stream:
-        raw = stream.read()
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{Path(path)}: byte {error.start + 1} is not UTF-8; convert the file, for example with: "
-            "iconv -f latin1 -t utf-8"
-        ) from None
-    lines = (line.strip() for line in text.splitlines())
-    return ["" if line.startswith("#") else line for line in lines]
+def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a file without blanks around them; those of comments are empty."""
+    return ("" if line.startswith("#") else line for line in map(str.strip, Lines(path)))
 
 
 def known_words(vectors: KeyedVectors, words: Sequence[str]) -> tuple[list[str], list[str]]:

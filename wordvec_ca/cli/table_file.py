@@ -84,20 +84,10 @@ def _write_parquet(rows: Iterable[list[Any]], header: list[str], file: Any, vect
 
 
 def lines_of(path: str) -> Iterator[str]:
-    """Yield the lines of a file in UTF-8, compressed or not, without white space at their ends."""
-    from wordvec_ca.errors import DataError
-    from wordvec_ca.files import open_by_content, whole_lines
+    """Yield the lines of a file, without white space at their ends."""
+    from wordvec_ca.files import Lines
 
-    with open_by_content(path) as stream:
-        lines = whole_lines(iter(lambda: stream.read(1 << 16), b""))
-        for number, line in enumerate(lines, 1):
-            try:
-                yield line.decode("utf-8-sig").strip()
-            except UnicodeDecodeError:  # an item with U+FFFD in it would be none of the model's
-                raise DataError(
-                    f"{path}, line {number}: not UTF-8; convert the file, for example with: "
-                    "iconv -f latin1 -t utf-8"
-                ) from None
+    return map(str.strip, Lines(path))
 
 
 def _rows(path: str) -> Iterator[list[str]]:

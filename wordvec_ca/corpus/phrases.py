@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 
 from wordvec_ca.errors import DataError
-from wordvec_ca.files import open_by_content, split_lines
+from wordvec_ca.files import Lines
 from wordvec_ca.kernels import PhraseTable
 
 # Largest number of words of a phrase.
@@ -63,25 +63,19 @@ class Phrases:
         DataError
             The file cannot be read, is not UTF-8, has no phrase, or a line has one word or very many.
         """
-        name = os.fspath(path)
-        try:
-            with open_by_content(path) as stream:
-                text = stream.read().decode("utf-8-sig")
-        except OSError as error:
-            raise DataError(f"cannot read the phrases {name!r}: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise DataError(f"{name}: the phrases are not UTF-8 (byte {error.start:,})") from error
         sequences = []
-        for number, line in enumerate(split_lines(text), 1):
+        lines = Lines(path)
+        for line in lines:
             words = tuple(line.partition("\t")[0].split())
             if not words:
                 continue
             if not 2 <= len(words) <= LONGEST_PHRASE:
-                raise DataError(
-                    f"{name}, line {number}: {line[:80]!r} is not a phrase; a line has 2 to {LONGEST_PHRASE} "
-                    "words with a space between two, and perhaps a tab and more"
+                raise lines.wrong(
+                    f"{line[:80]!r} is not a phrase",
+                    f"a line has 2 to {LONGEST_PHRASE} words with a space between two, and perhaps a tab and "
+                    "more",
                 )
             sequences.append(words)
         if not sequences:
-            raise DataError(f"{name} has no phrase: a line has two or more words with a space between two")
+            raise DataError(f"{path} has no phrase: a line has two or more words with a space between two")
         return cls(sequences)

@@ -49,6 +49,7 @@ from wordvec_ca.files.folders import (
 )
 from wordvec_ca.files.kinds import check_readable_again, is_read_once, kind_of
 from wordvec_ca.files.lines import (
+    Lines,
     escape_lines,
     is_unicode,
     parse_words,

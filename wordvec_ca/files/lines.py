@@ -59,6 +59,56 @@ def whole_lines(pieces: Iterable[bytes], longest: int | None = None) -> Iterator
         yield b"".join(waiting)
 
 
+# Bytes; a longer line is not a line of a list that somebody wrote.
+LONGEST_LINE = 10_000_000
+
+
+class Lines:
+    r"""The lines of a UTF-8 file, plain or .gz, .bz2, .xz, .zst, and the error that names the last one read.
+
+    ``\n``, ``\r\n`` and ``\r`` end a line; a byte order mark at the start is dropped. Other characters
+    that Unicode calls line ends (U+0085, U+2028) stay in the line.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path, self.number = path, 0
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            with open_by_content(self.path) as stream:
+                yield from self._decoded(whole_lines(iter(lambda: stream.read(1 << 16), b""), LONGEST_LINE))
+        except OSError as error:
+            raise DataError(
+                f"cannot read {self.path}: {error.strerror or error}; give a text file (plain, .gz, .bz2, "
+                ".xz or .zst)"
+            ) from error
+        if self.number == 0:
+            raise DataError(f"{self.path}: the file is empty")
+
+    def _decoded(self, lines: Iterable[bytes]) -> Iterator[str]:
+        for raw in lines:
+            self.number += 1
+            if len(raw) > LONGEST_LINE:
+                raise self.wrong(f"the line is longer than {LONGEST_LINE:,} bytes", "is this a text file?")
+            if b"\0" in raw:
+                raise self.wrong("there is a NUL byte", "give a UTF-8 text file")
+            try:
+                line = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                found = f"byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8"
+                advice = "convert the file, for example with: iconv -f latin1 -t utf-8"
+                raise self.wrong(found, advice) from None
+            yield line.removeprefix("\ufeff") if self.number == 1 else line
+
+    def filled(self, comment: str = "#") -> Iterator[str]:
+        """Yield the lines that are neither blank nor begin with the mark of comments."""
+        return (line for line in self if line.strip() and not line.startswith(comment))
+
+    def wrong(self, found: str, expected: str) -> DataError:
+        """Return the error for the line that was read last."""
+        return DataError(f"{self.path}, line {self.number}: {found}; {expected}")
+
+
 # A word that begins with U+FEFF would, in the first line, be taken for the byte order mark of the file.
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\ufeff": "\\\ufeff"}
 _ORIGINALS = {escape: original for original, escape in _ESCAPES.items()}
