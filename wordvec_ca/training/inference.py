@@ -136,7 +136,7 @@ class Inference:
 
     def _copies_of_thread(self) -> RowCopies | None:
         """Return the copies of rows that this thread works with, or None where the rows are read in place."""
-        if self._copy_rows is None:
+        if self._copy_rows is None or self._of_thread is None:
             return None
         found: RowCopies | None = getattr(self._of_thread, "copies", None)
         if found is None:
@@ -170,9 +170,8 @@ class Inference:
         at_once = max(1, BYTES_AT_ONCE // (4 * int(hyper["out_width"][0]) * drawn * len(words)))
         at_once = min(at_once, max(1, self.epochs))
         n_tuples = at_once * len(words)  # a prediction takes one at most
-        tokens = np.empty((at_once, len(line)), np.int32)
-        tokens[:] = line
-        tokens = tokens.reshape(-1)
+        tokens = np.empty(at_once * len(line), np.int32)
+        tokens.reshape(at_once, -1)[:] = line
         stats, tags = np.zeros(len(STATS)), np.zeros(at_once, np.int64)
         for first in range(0, self.epochs, at_once):
             n = min(at_once, self.epochs - first)
