@@ -13,7 +13,7 @@ import numpy as np
 
 from wordvec_ca.errors import DataError
 from wordvec_ca.sentences import PhraseDictionary
-from wordvec_ca.vectors import KeyedVectors
+from wordvec_ca.vectors import KeyedVectors, directions
 
 
 class Vectors(Protocol):
@@ -171,10 +171,7 @@ def vocabulary_digest(vectors: Vectors, stop: int | None = None) -> str:
 
 def unit_rows(vectors: Vectors, rows: np.ndarray) -> np.ndarray:
     """Return the vectors of the rows with length 1 (zero vectors stay zero), as float32."""
-    chosen = np.array(vectors.vectors[rows], dtype=np.float32)
-    lengths = np.linalg.norm(chosen, axis=1, keepdims=True)
-    np.divide(chosen, lengths, out=chosen, where=lengths > 0)
-    return chosen
+    return directions(vectors.vectors[rows], centred=False)
 
 
 def with_phrases(vectors: Vectors, sentences: Sequence[Sequence[str]], joiner: str) -> list[list[str]]:

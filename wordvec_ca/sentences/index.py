@@ -31,7 +31,7 @@ from wordvec_ca.sentences.ca_sem import REEMBEDDING_FILES
 from wordvec_ca.sentences.tokens import Coverage, Sentence
 from wordvec_ca.sentences.vectorizer import SentenceVectorizer
 from wordvec_ca.sentences.word_vectors import WordVectors
-from wordvec_ca.vectors import ApproximateNeighbours, highest, row_products
+from wordvec_ca.vectors import ApproximateNeighbours, directions, highest, row_products
 
 # Files of an index; a directory with any other file is never replaced.
 FILES = REEMBEDDING_FILES | {
@@ -84,12 +84,6 @@ class Hit:
     row: int
     text: str
     tag: str | None = None
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return rows of length one; zero stays zero."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
 
 class SearchIndex:
@@ -254,7 +248,7 @@ class SearchIndex:
         """
         if topn < 1:
             raise ValueError(f"topn={topn}: it must be >= 1")
-        targets = _unit(self.vectorizer.transform(queries))
+        targets = directions(self.vectorizer.transform(queries), centred=False)
         for query, target in zip(queries, targets, strict=True):
             if not target.any():
                 raise DataError(
@@ -338,7 +332,7 @@ def _write(
             for block, _ in vectorizer.stream(kept()):
                 blank.append(np.flatnonzero(~block.any(axis=1)) + n_rows)
                 n_rows += len(block)
-                yield _unit(block)
+                yield directions(block, centred=False)
 
         size = vectorizer.transform([]).shape[1]
         write_npy_stream(directory / "vectors.npy", rows(), size, dtype)

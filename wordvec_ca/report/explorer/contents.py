@@ -446,11 +446,9 @@ def sureness(
     for number in range(len(resamples)):
         if tell is not None:
             tell(f"how sure neighbours are: model {number + 1} of {len(resamples)}")
-        vectors = resamples.vectors(number)[words]
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        directions = vectors / np.where(lengths > 0, lengths, 1)
-        cosines.append(cosines_with(directions, rows))
-        found = neighbour_graph(directions, topn=rows.shape[1], first=len(rows)).rows
+        units = directions(resamples.vectors(number)[words], centred=False)
+        cosines.append(cosines_with(units, rows))
+        found = neighbour_graph(units, topn=rows.shape[1], first=len(rows)).rows
         again += (rows[:, :, None] == found[:, None, :]).any(axis=2)
     low, high = (np.rint(100 * end).astype(np.int8) for end in interval(np.stack(cosines)))
     return {"rows": rows, "low": low, "high": high, "again": again}
