@@ -158,9 +158,7 @@ def texts_of_training(
     read = field or config.get("field")
     tag_field = config.get("tag_field")
     try:
-        lines = TextLines(
-            corpus, field=read, encoding=config.get("encoding"), documents=True, tag_field=tag_field
-        )
+        lines = TextLines(corpus, field=read, encoding=config.get("encoding"), tag_field=tag_field)
         texts: dict[str, str] = {}
         for number, line in enumerate(lines):
             for tag in filter(tags.__contains__, lines.tags_of(number)):

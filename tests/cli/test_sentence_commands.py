@@ -181,6 +181,16 @@ def test_embed_refuses(tmp_path, model, cawv):
     assert not (tmp_path / "r.npy").exists()
 
 
+def test_each_record_is_a_row(tmp_path):
+    """Also one without a text, and one with several: rows are joined to the records by their numbers."""
+    texts = [("a", "b\nc"), (None, None), ("d", None), (None, "")]
+    pairs = [dict(zip(("title", "body"), pair, strict=True)) for pair in texts]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    (tmp_path / "a.csv").write_text('title,body\na,"b\nc"\n,\nd,\n,""\n')
+    for name in ("a.jsonl", "a.csv"):
+        assert list(TextLines([tmp_path / name], field=["title", "body"])) == ["a b c", "", "d", ""]
+
+
 def test_lines_of_files(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"one\r\n\ntwo \xff\n\xe2\x80\xa8x\nno end")
     lines = TextLines([tmp_path / "a.txt"])

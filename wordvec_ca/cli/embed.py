@@ -101,7 +101,7 @@ def command(
     text: dict[str, Any] = {"field": field, "encoding": encoding}
     files = inputs.texts(sentences, **text)
     inputs.check_some(files)
-    lines = TextLines(files, **text, documents=infers(vectors, model, **options), tag_field=tag_field)
+    lines = TextLines(files, **text, tag_field=tag_field)
     if load_fit:
         vectorizer = SentenceVectorizer.load(load_fit, vectors)
     else:

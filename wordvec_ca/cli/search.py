@@ -118,8 +118,7 @@ def command(
             say(f"{place} is of another text, model or choice of options: indexing again")
     if found is None:
         began = time.perf_counter()
-        documents = inferring is not None
-        lines = TextLines([corpus], field=field, encoding=encoding, documents=documents, tag_field=tag_field)
+        lines = TextLines([corpus], field=field, encoding=encoding, tag_field=tag_field)
         with status(quiet or not is_terminal(sys.stderr)) as tell:
             learning = _Told(lines, tell, f"learning from {corpus}")
             vectorizer = inferring or make_vectorizer(vectors, model, **options).fit(learning)

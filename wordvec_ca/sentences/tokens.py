@@ -27,7 +27,7 @@ from wordvec_ca.text import TOKENIZERS, KnownWords, column_values, is_frame
 
 
 class TextLines:
-    """The lines of text files; can be read again, unless standard input is among them.
+    """The lines of text files, or one line for each record; can be read again, but for standard input.
 
     Parameters
     ----------
@@ -37,10 +37,8 @@ class TextLines:
         The files are JSON lines or tables: read these fields of each record (``a.b``: of its object a).
     encoding : str, optional
         Encoding of the files; by default UTF-8.
-    documents : bool, default False
-        Whether the text of each record is one line, as models of documents read it.
     tag_field : str, optional
-        The field with the tag of each record, whose text is then one line.
+        The field with the tag of each record.
 
     Attributes
     ----------
@@ -54,7 +52,6 @@ class TextLines:
         *,
         field: str | Sequence[str] | None = None,
         encoding: str | None = None,
-        documents: bool = False,
         tag_field: str | None = None,
     ) -> None:
         from wordvec_ca.text import find_files
@@ -62,7 +59,6 @@ class TextLines:
         self.files = find_files(paths)
         self.field = field
         self.encoding = encoding
-        self.documents = documents or tag_field is not None
         self.tag_field = tag_field
         self.repaired = 0
         self._tags: list[list[str | int]] = []
@@ -73,7 +69,7 @@ class TextLines:
         from wordvec_ca.text import Records, TextFiles, TokenLines
 
         self.repaired = 0
-        records = Records(documents=self.documents, tag_field=self.tag_field)
+        records = Records(documents=True, tag_field=self.tag_field)
         self._tags = records.tags
         pieces = TextFiles(self.files, self.field, encoding=self.encoding, records=records).pieces()
         for kind, text in groupby(pieces, type):

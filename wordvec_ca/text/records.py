@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from wordvec_ca.text.word_lists import NotWords, is_list, looks_written, token_l
 class Records(Counter[str]):
     """Counts of kinds of records, and the other values that are kept of each record besides its text."""
 
-    # documents: Whether each record is a document: then its text is one line.
+    # documents: Whether each record is a document: then its text is one line, which is empty if it has none.
     # tag_field: The field that contains the tag of the document, or a list of tags.
     # group_field: The field whose value is stored with the record's number; without it a record is malformed.
     # order_field: The field with the time of an event.
@@ -142,7 +141,9 @@ class RecordTexts:
         if not texts:
             self.records["records without text"] += 1
             self._first = self._first or f"{where} has {_named(record)}"
-            return []
+            if not (isinstance(self.records, Records) and self.records.documents):
+                return []
+            texts = [b"\n"]
         if isinstance(self.records, Records):
             try:
                 texts = self._kept(texts, record, self.records)
@@ -176,7 +177,7 @@ class RecordTexts:
             if field is not None and not records.take_tags(value_of(record, field)):
                 raise NotWords(f"cannot be used: its {field!r} is not a tag: a string or a whole number")
             kind = TokenLines if all(isinstance(text, TokenLines) for text in texts) else bytes
-            return [kind(re.sub(rb"[\r\n]+", b" ", b" ".join(texts)) + b"\n")]
+            return [kind(b" ".join(filter(None, b"".join(texts).splitlines())) + b"\n")]
         if records.origins is not None:
             field = records.group_field
             group = None if field is None else value_of(record, field)
