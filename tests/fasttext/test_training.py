@@ -9,6 +9,7 @@ from real_program import LOSSES, real_predictions, run
 
 import wordvec_ca.fasttext as fasttext
 from wordvec_ca import DataError
+from wordvec_ca.fasttext import word_vectors
 from wordvec_ca.fasttext.autotune import Objective, size_of
 from wordvec_ca.fasttext.model import label_paths, label_tree
 
@@ -158,6 +159,36 @@ def test_cbow_at_fasttexts_learning_rate_moves_as_far_as_in_fasttext(tmp_path, m
     )
     a, b = (np.array([model[word] for word in topic]).mean(0) for topic in topics)
     assert a @ b < 0
+
+
+def test_an_epoch_has_as_many_words_as_the_text_with_its_rare_ones(tmp_path, monkeypatch):
+    """fastText counts words below minCount as read only once, at the start: it reads the text further."""
+    trained = []
+
+    class Counting(word_vectors.Trainer):
+        def run(self, *args):
+            super().run(*args)
+            trained.append(self)
+
+    monkeypatch.setattr(word_vectors, "Trainer", Counting)
+    rare = iter(range(10**6))
+    lines = ["".join(f"usual{i % 7} rare{next(rare)} " for i in range(line % 9)) for line in range(900)]
+    for text in ("\n".join(lines) + "\n", " ".join(lines)):  # the second is cut as fastText cuts it
+        (tmp_path / "text").write_text(text)
+        fasttext.train_unsupervised(
+            str(tmp_path / "text"), model="cbow", dim=4, bucket=100, thread=1, epoch=3, verbose=0
+        )
+        words = len(text.split()) + text.count("\n")
+        assert trained[-1].tally("words") == pytest.approx(3 * words, abs=1_025)
+        assert trained[-1].model.vocab.total_count == words
+
+
+def test_passes_go_on_where_the_one_before_ended():
+    tokens = np.tile(np.arange(6, dtype=np.int32) - 1, 10_000)[1:]
+    parts = word_vectors.PartsInTurn(tokens, 40_004)
+    read = np.concatenate([block for _ in range(4) for block in parts.blocks()])
+    np.testing.assert_array_equal(read, np.tile(tokens, 3)[: len(read)])
+    assert len(read) == pytest.approx(4 * 40_004, abs=6)
 
 
 def test_the_tree_is_a_huffman_tree_with_every_path():
