@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from wordvec_ca import KeyedVectors
 from wordvec_ca.text import Sessions
 
 
@@ -119,3 +120,9 @@ def test_from_the_log_to_the_shelf(command):
         given = [word for name, column in columns.items() for word in (f"--{name.replace('_', '-')}", column)]
         found = command("train", "log.csv", "--for", "items", *given, "-o", "n", "-q")
         assert {option} == {"--group-by", "--order-by", "--field"} & set(re.findall("--[a-z-]+", found.err))
+
+
+def test_an_item_with_a_comma_is_a_basket(command):
+    KeyedVectors(["Lamp, red", "bike"], np.eye(2, dtype=np.float32)).save("shop.kv")
+    assert command("recommend", "shop.kv", "--basket", "Lamp, red", "--json").json["basket"] == ["Lamp, red"]
+    command("recommend", "shop.kv", "--basket", "").says(1, "it is empty")

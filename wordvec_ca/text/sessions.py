@@ -76,7 +76,8 @@ class Events(Records):
         dated = not isinstance(value, int) and isinstance(value, date)  # int first: the usual case
         usable = dated or (isinstance(value, Real) and not isinstance(value, bool) and value == value)
         if not usable or self.dated not in (None, dated):
-            kind = {None: "a number or a date", True: "a date", False: "a number"}[self.dated]
+            of_date = "a date such as 2026-03-08 14:30"
+            kind = {None: f"a number or {of_date}", True: of_date, False: "a number"}[self.dated]
             raise NotWords(f"cannot be used: its {self.order_field!r} is {value!r:.40}, not {kind}")
         self.dated = dated
         if dated:

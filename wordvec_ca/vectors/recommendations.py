@@ -46,9 +46,8 @@ def recommend(
     """
     known = [item for item in basket if item in vectors]
     if not known:
-        raise UnknownWordError(
-            f"none of the {len(basket)} items of the basket has a vector: {', '.join(map(repr, basket[:10]))}"
-        )
+        items = ", ".join(map(repr, basket[:10]))
+        raise UnknownWordError(f"no item of the basket has a vector: {items or 'it is empty'}")
     seen = {vectors.get_index(item, -1) for item in known}
     scores = vectors.most_similar(known, topn=None)
     usable = _only(np.array(scores, copy=True), vectors, allowed)
