@@ -5,6 +5,7 @@ file format).
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,9 @@ def read_fasttext(path: str | os.PathLike[str], *, errors: str = "strict") -> Ve
 # .97, and with 4 rows .87: n-grams that the model does not know then often meet a row of others.
 WRITTEN_BUCKETS = 2_000_000
 
+# Number of words whose rows are made at a time.
+BLOCK_WORDS = 8_192
+
 
 def write_fasttext(
     table: VectorTable,
@@ -75,9 +79,12 @@ def write_fasttext(
     counts = np.ones(n, np.int64) if table.counts is None else np.asarray(table.counts, np.int64)
     options, inputs = Options(d), table.vectors
     if ngrams is not None and ngrams.index.max_n:
-        bucket_rows = ngrams.bucket_rows(buckets)
-        options = options._replace(bucket=len(bucket_rows), minn=ngrams.index.min_n, maxn=ngrams.index.max_n)
-        inputs = np.concatenate([_own_rows(table, bucket_rows), bucket_rows])
+        inputs = np.concatenate([table.vectors, ngrams.bucket_rows(buckets)], dtype=np.float32)
+        index, bucket = ngrams.index, len(inputs) - n
+        options = options._replace(bucket=bucket, minn=index.min_n, maxn=index.max_n)
+        composed = NgramVectors(NgramIndex(index.min_n, index.max_n, bucket, None, 0), inputs[n:])
+        for at in range(0, n, BLOCK_WORDS):
+            _to_own_rows(composed, table.words[at : at + BLOCK_WORDS], inputs[at : min(at + BLOCK_WORDS, n)])
     options = options._replace(**options_of_training(table.metadata))
     outputs = np.zeros((n, d), np.float32)
     if isinstance(source, OpenedArray):  # of a model directory; of several rows of a word, the first
@@ -96,15 +103,10 @@ def write_fasttext(
     write_model(model, path, overwrite=overwrite)
 
 
-def _own_rows(table: VectorTable, bucket_rows: np.ndarray) -> np.ndarray:
-    """Return a row for each word such that the mean of it and the word's bucket rows is the word's vector."""
-    assert table.ngrams is not None
-    index = table.ngrams.index
-    buckets = NgramIndex(index.min_n, index.max_n, len(bucket_rows), None, 0)
-    zeros = np.zeros(table.vectors.shape, np.float32)
-    means = NgramVectors(buckets, bucket_rows).vectors_of(table.words, zeros)
-    numbers = 1 + np.diff(buckets.rows_of(table.words)[0])
-    return np.asarray((table.vectors - means) * numbers[:, None], np.float32)
+def _to_own_rows(composed: NgramVectors, words: Sequence[str], vectors: np.ndarray) -> None:
+    """Replace each vector by the row whose mean with the word's bucket rows is that vector."""
+    vectors -= composed.vectors_of(words, np.zeros(vectors.shape, np.float32))
+    vectors *= 1 + np.diff(composed.index.rows_of(words)[0])[:, None]
 
 
 # fastText's number of a model -> its name in this package; without classifiers.
