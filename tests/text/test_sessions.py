@@ -107,6 +107,17 @@ def test_a_day_is_a_day_in_any_notation(tmp_path, written):
     assert trained[0] == ["17"]
 
 
+@pytest.mark.parametrize("form", ["%Y%m%d", "%Y%m%d%H%M%S"])
+def test_a_date_without_signs_is_no_number_of_seconds(tmp_path, form):
+    lines = [
+        {"who": n, "t": int((BEGIN + timedelta(days=n)).strftime(form)), "item": 17} for n in range(9999)
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(OptionError, match="looks like a date"):
+        read(tmp_path / "log.jsonl", "1d")
+    assert len(read(tmp_path / "log.jsonl", "1%")[1]) == 90
+
+
 def test_events_that_cannot_be_used_are_counted(tmp_path):
     rows = [("a", 1, "x"), ("a", "soon", "y"), ("", 2, "x"), ("b", 3, ""), ("b", 4, "z")]
     with (tmp_path / "log.csv").open("w", newline="") as file:

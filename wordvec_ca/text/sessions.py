@@ -94,6 +94,12 @@ class Events(Records):
         if self.dated:
             return _MICROSECOND
         scale = self._scale or 1
+        if _is_date(digits := str(int(moments / scale))):
+            raise OptionError(
+                Option("test_last"),
+                f" is a time, and the {self.order_field!r} of an event is {digits}, which looks like a date "
+                "but is a number: write dates as 2026-03-08 14:30, or give a share of sessions such as 10%",
+            )
         return scale * next((unit for least, unit in _LARGEST if abs(moments) / scale < least), 10**9)
 
 
@@ -248,6 +254,14 @@ def _parsed(text: str) -> int | float | datetime | str:
         with suppress(ValueError):
             return kind(text)  # type: ignore[operator, no-any-return]
     return text
+
+
+def _is_date(digits: str) -> bool:
+    """Return whether a number is a date of our days, written without signs: 20260308, 20260308143000."""
+    with suppress(ValueError, KeyError):
+        form = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}[len(digits)]
+        return 1990 <= datetime.strptime(digits, form).year < 2100
+    return False
 
 
 def _microseconds(value: date) -> int:
