@@ -115,7 +115,7 @@ def test_a_date_without_signs_is_no_number_of_seconds(tmp_path, form):
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(OptionError, match="looks like a date"):
         read(tmp_path / "log.jsonl", "1d")
-    assert len(read(tmp_path / "log.jsonl", "1%")[1]) == 90
+    assert len(read(tmp_path / "log.jsonl", "1%")[1]) == 100
 
 
 def test_events_that_cannot_be_used_are_counted(tmp_path):
