@@ -103,8 +103,10 @@ def _forms(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield word, word.lower(), ESCAPES.get(word, word), word.capitalize() if capitalised else word
 
 
-def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None) -> np.ndarray:
-    """Return the row of each word, -1 where it has none."""
+def rows_of(
+    vectors: Vectors, words: Sequence[str], *, first: int | None = None, as_written: bool = False
+) -> np.ndarray:
+    """Return the row of each word, -1 where it has none; in other forms, too, but for ``as_written``."""
     # A word is looked up as it is written and, if that has no vector, in lower case. One of ``ESCAPES`` is
     # then looked up as the sign that it means; if no word has a capital, each is looked up capitalised.
     # Words that a model builds from n-grams get a row (see ``WithNgrams``), unless only the first rows
@@ -114,7 +116,7 @@ def rows_of(vectors: Vectors, words: Sequence[str], *, first: int | None = None)
     index = vectors.key_to_index
     stop = len(vectors.index_to_key) if first is None else first
     rows = np.empty(len(words), dtype=np.int64)
-    for i, forms in enumerate(_forms(words)):
+    for i, forms in enumerate(((word,) for word in words) if as_written else _forms(words)):
         found = (index.get(form, -1) for form in forms)
         rows[i] = next((row for row in found if 0 <= row < stop), -1)
     known = np.unique(rows[rows >= 0])

@@ -46,7 +46,8 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
         raise DataError(f"{data.name}: no sequence has two different items in a row")
     items = list(dict.fromkeys(itertools.chain.from_iterable(steps)))
     number_of = {item: number for number, item in enumerate(items)}
-    row_of = dict(zip(items, rows_of(vectors, items).tolist(), strict=True))
+    cased = _has_capitals(vectors)
+    row_of = dict(zip(items, rows_of(vectors, items, as_written=cased).tolist(), strict=True))
     rows = np.array([(row_of[last], row_of[following]) for last, following in steps], np.int64)
     covered = (rows >= 0).all(axis=1)
     if not covered.any():
@@ -64,8 +65,9 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
         "steps",
         seed=seed,
         protocol=f"at each step of a held-out sequence the {K} items with the highest cosine to the last "
-        f"one, without itself; steps from an item to itself are left out; {RULE}; baselines propose among "
-        "the same items; steps that share an item, as two in a row do, depend on each other",
+        f"one, without itself; steps from an item to itself are left out; "
+        f"{AS_WRITTEN if cased else RULE}; baselines propose among the same items; "
+        "steps that share an item, as two in a row do, depend on each other",
         units=np.array([(number_of[last], number_of[following]) for last, following in steps]),
         digest=digest_of(steps),
         candidates=n_items,
@@ -167,9 +169,9 @@ def _baselines(vectors: Vectors, data: Sequences, n_items: int) -> dict[str, Sco
     counts = getattr(vectors, "counts", None)
     if data.train is None:
         return {} if counts is None else {"popularity": _same_for_all(np.asarray(counts, np.float32))}
-    index = vectors.key_to_index
+    index, name = vectors.key_to_index, str if _has_capitals(vectors) else str.lower
     items = itertools.chain.from_iterable([*sequence, None] for sequence in data.train())
-    flat = np.fromiter((LINE_END if i is None else index.get(i, UNKNOWN) for i in items), np.int64)
+    flat = np.fromiter((LINE_END if i is None else index.get(name(i), UNKNOWN) for i in items), np.int64)
     popularity = np.bincount(flat[flat >= 0], minlength=n_items).astype(np.float32)
     tie_break = popularity / (1 + popularity.sum())
     line = np.cumsum(flat == LINE_END)
@@ -193,6 +195,13 @@ def _baselines(vectors: Vectors, data: Sequences, n_items: int) -> dict[str, Sco
 
 
 LINE_END, UNKNOWN = -1, -2
+
+AS_WRITTEN = "items are looked up as written"
+
+
+def _has_capitals(vectors: Vectors) -> bool:
+    """Return whether the model keeps capitals: then names of items that differ only in them are two items."""
+    return any(item != item.lower() for item in vectors.index_to_key)
 
 
 def _same_for_all(scores: NDArray[np.float32]) -> Scores:

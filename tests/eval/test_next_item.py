@@ -56,6 +56,15 @@ def test_baselines_know_what_the_training_sequences_say():
     assert items["popularity"].tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize(("words", "covered"), [(["i0", "i1", "I2"], 1), (["i0", "i1", "i2"], 2)])
+def test_items_that_differ_in_capitals_are_two_unless_the_model_has_none(words, covered):
+    model = KeyedVectors(words, WHEEL.vectors[:3])
+    sessions = [["i0", "I1"], ["i0", "I2"]]
+    report = next_item.evaluate(model, Sequences("shop", sessions, lambda: iter(sessions)))
+    assert report.n == covered
+    assert np.nansum(report.items["followers"]) == covered
+
+
 def test_sequences_come_as_tokens_or_lists_and_other_lists_are_refused(tmp_path):
     path = tmp_path / "s.txt"
     path.write_text('a b  c\n["d e", 7]\n[x y\n\n')
