@@ -60,7 +60,7 @@ cdef void add_up(float *base, float **replicas, int n, const float *factors, int
 
 
 def merge_replicas(float[:, ::1] base not None, tuple replicas not None, const float[::1] factors not None) -> None:
-    """Merge the same rows of several replicas, in place; see ``merge_plan.merged_rows`` for what it does.
+    """Merge the same rows of several replicas, in place; B + f * (d_1 + ... + d_N) for each row.
 
     ``base`` (n_rows, width) holds the rows after the last merge, ``replicas`` holds arrays of the same shape, and
     the sum of their deltas is multiplied by ``factors`` (n_rows,). The GIL is released.

@@ -74,6 +74,9 @@ def test_saved_models_have_the_verdicts_beside_them(tmp_path):
     assert saved_verdicts(old, tmp_path / "other.kv") is None
     (tmp_path / "saved/2000.kv.cawv-maps").mkdir()  # of cawv explore, the next step
     assert save_changes(found, ["1900.txt", "2000.txt"], tmp_path / "saved", overwrite=True) == [old, new]
+    (tmp_path / "saved/2000.kv.notes").write_text("mine")
+    with pytest.raises(DataError, match=r"2000\.kv\.notes"):
+        save_changes(found, ["1900.txt", "2000.txt"], tmp_path / "saved", overwrite=True)
 
 
 def test_few_documents_are_named():

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from wordvec_ca import KeyedVectors
+from wordvec_ca.tables import NgramIndex, NgramVectors
 from wordvec_ca.text import Sessions
 
 
@@ -126,3 +127,8 @@ def test_an_item_with_a_comma_is_a_basket(command):
     KeyedVectors(["Lamp, red", "bike"], np.eye(2, dtype=np.float32)).save("shop.kv")
     assert command("recommend", "shop.kv", "--basket", "Lamp, red", "--json").json["basket"] == ["Lamp, red"]
     command("recommend", "shop.kv", "--basket", "").says(1, "it is empty")
+    vectors = NgramVectors(NgramIndex(3, 6, 10, None, 0), np.ones((10, 2), np.float32))
+    items = KeyedVectors(["cup", "pot", "tray"], np.eye(3, 2, dtype=np.float32), ngrams=vectors)
+    items.save("ngrams.kv")
+    assert "cup,pot" in items  # n-grams give each string a vector
+    assert command("recommend", "ngrams.kv", "--basket", "cup,pot", "--json").json["basket"] == ["cup", "pot"]

@@ -20,7 +20,6 @@ from wordvec_ca.gensim.models import (
     callbacks,
     doc2vec,
     fasttext,
-    fasttext_inner,
     keyedvectors,
     phrases,
     word2vec,
@@ -33,7 +32,7 @@ OURS = {
     "callbacks": callbacks,
     "phrases": phrases,
     "fasttext": fasttext,
-    "fasttext_inner": fasttext_inner,
+    "fasttext_inner": fasttext,
 }
 """Modules of ``gensim.models`` -> the modules that replace them."""
 

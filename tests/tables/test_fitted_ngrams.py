@@ -1,5 +1,6 @@
 """N-grams fitted to finished vectors: the regression, a language whose forms are known, files, names."""
 
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -83,8 +84,9 @@ def test_bits_do_not_depend_on_threads(monkeypatch):
     for threads in (1, 3):
         monkeypatch.setattr(fitted_ngrams, "usable_cpus", lambda n=threads: n)
         monkeypatch.setattr(fitted_ngrams, "COLUMNS_AT_ONCE", 7)
-        found.append(WORDS.with_fitted_ngrams().vectors)
-    assert np.array_equal(found[0], found[1])
+        found.append(WORDS.with_fitted_ngrams())
+    assert np.array_equal(found[0].vectors, found[1].vectors)
+    assert np.array_equal(pickle.loads(pickle.dumps(found[0]))[STEMS[0] + "ss"], found[1][STEMS[0] + "ss"])
 
 
 def test_rare_words_do_not_hide_what_frequent_ones_tell():
@@ -120,6 +122,9 @@ def test_names_of_items_are_left_alone():
         KeyedVectors(names, WORDS.vectors).with_fitted_ngrams()
     with pytest.raises(DataError, match="spelling"):
         KeyedVectors(["a", "b"], WORDS.vectors[:2]).with_fitted_ngrams()
+    for n, message in ((0, "no words"), (1, "spelling")):
+        with pytest.raises(DataError, match=message):
+            KeyedVectors(["a"][:n], WORDS.vectors[:n]).with_fitted_ngrams()
 
 
 def test_published_from_a_file(command, tmp_path):

@@ -119,13 +119,13 @@ def test_a_date_without_signs_is_no_number_of_seconds(tmp_path, form):
 
 
 def test_events_that_cannot_be_used_are_counted(tmp_path):
-    rows = [("a", 1, "x"), ("a", "soon", "y"), ("", 2, "x"), ("b", 3, ""), ("b", 4, "z")]
+    rows = [("a", 1, "x"), ("a", "soon", "y"), ("a", "inf", "y"), ("", 2, "x"), ("b", 3, ""), ("b", 4, "z")]
     with (tmp_path / "log.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("who", "t", "item"), *rows])
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert read(tmp_path / "log.csv")[0] == [["x"], ["z"]]
-    assert any("1 of 5" in str(one.message) and "'soon'" in str(one.message) for one in told)
+    assert any("2 of 6" in str(one.message) and "'soon'" in str(one.message) for one in told)
 
 
 @pytest.mark.parametrize(

@@ -71,21 +71,46 @@ def test_the_document_begins_with_the_weight_of_all_words_together(tmp_path, kin
     assert weights[-1].weight == pytest.approx(0.5, abs=1e-6)
 
 
+def copy_rows_of(made: EmbeddingModel) -> Any:
+    """Return what copies rows of a parameter to the beginning of an array."""
+    parameters = {name: getattr(made, name) for name in ("inputs", "outputs", "nodes")}
+
+    def copy_rows(name: str, numbers: np.ndarray, room: np.ndarray) -> None:
+        room[: len(numbers)] = parameters.get(name, made.documents.rows)[numbers]
+
+    return copy_rows
+
+
+def test_a_document_after_an_interrupted_one_has_its_own_vector(monkeypatch):
+    made, numbered = trained("pv-dm", epochs=1), []
+
+    def interrupted(*given):  # Ctrl-C counts when compiled code has ended, before its result is used
+        numbered.append(number_rows(*given))
+        if len(numbered) in (3, 5):
+            raise KeyboardInterrupt
+        return numbered[-1]
+
+    number_rows = inference.number_rows
+    words = known_rows(made.vocab.index, [text.split() for text in lines(4)])
+    monkeypatch.setattr(inference, "number_rows", interrupted)
+    found, expected = Inference(made, copy_rows_of(made)), Inference(made).rows(words)
+    assert np.array_equal(found.rows(words[:1]), expected[:1])
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            found.rows(words[1:2])
+    assert np.array_equal(found.rows(words), expected)
+
+
 @pytest.mark.parametrize("options", [{}, {"hs": True, "negative": 2}, {"hs": True, "negative": 0}])
 @pytest.mark.parametrize("model", ["pv-dbow", "pv-dm", "pv-dm-concat"])  # those of the drop-in
 def test_copied_rows_give_the_vectors_of_rows_in_place(model, options, monkeypatch):
     """Whatever a thread has read before, and in as many blocks as rows fit into."""
     made = trained(model, epochs=1, **options)
-    parameters = {"inputs": made.inputs, "outputs": made.outputs, "nodes": made.nodes}
-
-    def copy_rows(name: str, numbers: np.ndarray, room: np.ndarray) -> None:
-        room[: len(numbers)] = parameters.get(name, made.documents.rows)[numbers]
-
     words = known_rows(made.vocab.index, [text.split() for text in lines(4)])
     words += [words[0][:1], np.concatenate(words), words[1]]
     for bytes_at_once in (1 << 22, 1 << 10):
         monkeypatch.setattr(inference, "BYTES_AT_ONCE", bytes_at_once)
-        found = Inference(made, copy_rows, epochs=7)
+        found = Inference(made, copy_rows_of(made), epochs=7)
         expected = Inference(made, epochs=7).rows(words)
         assert np.array_equal(found.rows(words), expected)
         assert np.array_equal(found.rows(words[::-1], threads=2), expected[::-1])

@@ -5,7 +5,6 @@ a folder of models for an explorer of two.
 from __future__ import annotations
 
 import csv
-import glob
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -128,7 +127,7 @@ def save_changes(
         The models: files that `KeyedVectors.load` reads.
     """
     names = _model_names(texts)
-    with replacing(folder, overwrite=overwrite, files=_own_files(folder, names)) as place:
+    with replacing(folder, overwrite=overwrite, files=_own_files(names)) as place:
         for name, model in zip(names, found.models, strict=True):
             model.save(place / name)
         (place / TABLE).write_bytes(found.table().encode("utf-8", "replace"))
@@ -137,7 +136,7 @@ def save_changes(
 
 def check_changes_output(texts: Sequence[str], folder: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Raise a DataError before training if `save_changes` could not write to a folder."""
-    check_output(folder, overwrite=overwrite, files=_own_files(folder, _model_names(texts)))
+    check_output(folder, overwrite=overwrite, files=_own_files(_model_names(texts)))
 
 
 def _model_names(texts: Sequence[str]) -> list[str]:
@@ -147,10 +146,13 @@ def _model_names(texts: Sequence[str]) -> list[str]:
     return [f"{stem}.kv" for stem in stems]
 
 
-def _own_files(folder: str | os.PathLike[str], names: list[str]) -> set[str]:
-    """Return the files that may be replaced, also the maps and indexes that cawv puts beside models."""
-    beside = [path.name for name in names for path in Path(folder).glob(f"{glob.escape(name)}.*")]
-    return {TABLE, *names, *beside}
+# What a saved model consists of, and what cawv explore and cawv index put beside it.
+MODEL_SUFFIXES = ("", ".vectors.npy", ".cawv-maps", ".cawv-neighbours")
+
+
+def _own_files(names: list[str]) -> set[str]:
+    """Return the files that may be replaced; others beside them are somebody's."""
+    return {TABLE, *(name + suffix for name in names for suffix in MODEL_SUFFIXES)}
 
 
 def saved_verdicts(*models: object) -> dict[str, bool] | None:

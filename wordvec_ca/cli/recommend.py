@@ -82,7 +82,7 @@ def command(
         return
     failed = False
     for number, given in enumerate(baskets):
-        basket = [given] if given in vectors else _items(given)  # names may have commas
+        basket = [given] if given in vectors.key_to_index else _items(given)  # names may have commas
         unknown = [item for item in basket if item not in vectors]
         for item in unknown:
             close = vectors.close_spellings(item)

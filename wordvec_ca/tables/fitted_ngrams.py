@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,8 @@ def with_fitted_ngrams(
     """Return vectors with what n-grams tell of each word, vectors of the n-grams, and R squared; DataError if
     the spelling of the words tells nothing of their vectors. The bits do not depend on threads.
     """
+    if not len(words):
+        raise DataError("there are no words, so n-grams cannot be fitted to their vectors")
     blocks, index = _design(words)
     units: Floats = np.empty(vectors.shape, np.float32)
     for start in range(0, len(units), BLOCK_ROWS):  # no second copy of all vectors
@@ -126,7 +129,9 @@ def _explained(n_rows: int, blocks: list[_Block], units: Floats, weights: Floats
     held, share = units[left_out], weights[left_out, None]
     errors = share * (held - told[:, : units.shape[1]]) ** 2
     around = share * (held - np.average(held, axis=0, weights=share[:, 0])) ** 2
-    return 1.0 - float(errors.sum()) / max(float(around.sum()), 1e-30)
+    variance = float(around.sum())
+    # of words that do not differ nothing can be told
+    return 1.0 - float(errors.sum()) / variance if variance > 0 else 0.0
 
 
 class _Block(NamedTuple):
@@ -177,12 +182,14 @@ def _design(words: Sequence[str]) -> tuple[list[_Block], NgramIndex]:
         place[column], length[column] = n_bytes + places[known], lengths[known]
         n_bytes += len(with_boundary_marks(words[part])[0])
 
-    def names() -> list[bytes]:
-        text, _ = with_boundary_marks(words)
-        return [text[at : at + n] for at, n in zip(place.tolist(), length.tolist(), strict=True)]
-
     rows = np.arange(len(keys), dtype=np.int32)
-    return blocks, NgramIndex(shortest, MAX_N, 0, keys, rows, names)
+    return blocks, NgramIndex(shortest, MAX_N, 0, keys, rows, partial(_names, words, place, length))
+
+
+def _names(words: Sequence[str], places: NDArray[np.int64], lengths: NDArray[np.int32]) -> list[bytes]:
+    """Return the n-grams at places of the words between their marks."""
+    text, _ = with_boundary_marks(words)
+    return [text[at : at + n] for at, n in zip(places.tolist(), lengths.tolist(), strict=True)]
 
 
 def _solved(n_rows: int, blocks: list[_Block], targets: Floats, weights: Floats) -> Floats:

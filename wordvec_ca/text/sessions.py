@@ -5,6 +5,7 @@ The events are sorted on disk, so a log may be larger than memory; its different
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -74,7 +75,8 @@ class Events(Records):
         if isinstance(value, str):
             value = _parsed(value.strip())
         dated = not isinstance(value, int) and isinstance(value, date)  # int first: the usual case
-        usable = dated or (isinstance(value, Real) and not isinstance(value, bool) and value == value)
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        usable = dated or (number and (isinstance(value, Integral) or math.isfinite(value)))
         if not usable or self.dated not in (None, dated):
             of_date = "a date such as 2026-03-08 14:30"
             kind = {None: f"a number or {of_date}", True: of_date, False: "a number"}[self.dated]

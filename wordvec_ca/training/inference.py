@@ -25,6 +25,9 @@ POOL_DRAWS = 200_000
 # Output rows that one call of the loop reads: copies of more would leave the cache before they are read.
 BYTES_AT_ONCE = 1 << 22
 
+# Bytes of copies of rows that a thread keeps for its next document.
+MOST_KEPT = 1 << 25
+
 MEASURED_DOCUMENTS = 100
 
 # Number of documents that a thread takes at a time.
@@ -245,6 +248,8 @@ class RowCopies:
     def take_words(self, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], np.ndarray]:
         """Take the words of a document; return their numbers, and the copies of their input rows."""
         self._forget(0)
+        if sum(rows.nbytes for rows in self._copies.values()) > MOST_KEPT:  # after a long text
+            self._copies.clear()
         numbers = self._number(words)
         self._n_words, model = self._n_rows, self._model
         taken = self._rows[: self._n_words]
@@ -281,9 +286,10 @@ class RowCopies:
     def _number(self, found: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the numbers of rows; those that have none get the next ones."""
         if len(self._rows) < self._n_rows + len(found):
-            self._rows = np.concatenate([self._rows[: self._n_rows], np.empty(len(found), np.int32)])
-        numbers = np.empty(len(found), np.int32)
-        self._n_rows = number_rows(found, self._place, numbers, self._rows, self._n_rows)
+            self._rows = np.concatenate([self._rows[: self._n_rows], np.zeros(len(found), np.int32)])
+        numbers, first = np.empty(len(found), np.int32), self._n_rows
+        self._n_rows += len(found)  # so that the next document takes all numbers back if Ctrl-C comes now
+        self._n_rows = number_rows(found, self._place, numbers, self._rows, first)
         return numbers
 
     def _forget(self, n_rows: int) -> None:
