@@ -83,7 +83,7 @@ def evaluate(vectors: Vectors, data: Sequences, *, seed: int = 1) -> Report:
     ranks, share = _ranks(lambda rows: units[rows] @ units.T, last, target, n_items)
     hits = ranks <= K
     add(f"hit-rate@{K}", hits.astype(np.float64))
-    for name, scores in _baselines(vectors, data, n_items).items():
+    for name, scores in _baselines(vectors, data, n_items, cased=cased).items():
         add(name, (_ranks(scores, last, target, n_items)[0] <= K).astype(np.float64))
         report.shown += 1
     add(f"mrr@{K}", hits / ranks)
@@ -162,14 +162,14 @@ def _ranks(
     return ranks, float(proposed.mean())
 
 
-def _baselines(vectors: Vectors, data: Sequences, n_items: int) -> dict[str, Scores]:
+def _baselines(vectors: Vectors, data: Sequences, n_items: int, *, cased: bool) -> dict[str, Scores]:
     """Return the scores by which baselines propose items: popularity, and how often items occur together."""
     from scipy.sparse import coo_matrix
 
     counts = getattr(vectors, "counts", None)
     if data.train is None:
         return {} if counts is None else {"popularity": _same_for_all(np.asarray(counts, np.float32))}
-    index, name = vectors.key_to_index, str if _has_capitals(vectors) else str.lower
+    index, name = vectors.key_to_index, str if cased else str.lower
     items = itertools.chain.from_iterable([*sequence, None] for sequence in data.train())
     flat = np.fromiter((LINE_END if i is None else index.get(name(i), UNKNOWN) for i in items), np.int64)
     popularity = np.bincount(flat[flat >= 0], minlength=n_items).astype(np.float32)

@@ -17,6 +17,7 @@ from wordvec_ca.errors import DataError
 from wordvec_ca.files import check_output, replacing
 from wordvec_ca.report import json_markup, scripted_page, visible
 from wordvec_ca.showable import showable_name
+from wordvec_ca.specs.model_files import INDEX_SUFFIX, MAPS_SUFFIX
 
 # Limit on a page for the undecided words, and for the words of one text; the most frequent are shown.
 MOST = 20_000
@@ -147,7 +148,7 @@ def _model_names(texts: Sequence[str]) -> list[str]:
 
 
 # What a saved model consists of, and what cawv explore and cawv index put beside it.
-MODEL_SUFFIXES = ("", ".vectors.npy", ".cawv-maps", ".cawv-neighbours")
+MODEL_SUFFIXES = ("", ".vectors.npy", MAPS_SUFFIX, INDEX_SUFFIX)
 
 
 def _own_files(names: list[str]) -> set[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordvec_ca.cli.output import say
+from wordvec_ca.specs.model_files import INDEX_SUFFIX
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,7 @@ def _unfinished(model: str, fraction: Any) -> str:
 
 def index_of(model: str | os.PathLike[str]) -> Path:
     """Return the folder of the index of a model."""
-    return Path(f"{os.path.normpath(model)}.cawv-neighbours")
+    return Path(os.path.normpath(model) + INDEX_SUFFIX)
 
 
 def rows_of(model: str, form: str | None = None) -> np.ndarray:

@@ -30,3 +30,7 @@ class ModelFile(StrEnum):
     NGRAMS_PUBLISHED = "ngrams_published.npy"
     REPORT_PAGE = "report.html"
     WORDS_PAGE = "words.html"
+
+
+# What ``cawv explore`` and ``cawv index`` put beside a model: its name with these suffixes.
+MAPS_SUFFIX, INDEX_SUFFIX = ".cawv-maps", ".cawv-neighbours"

@@ -69,7 +69,7 @@ class Inference:
         self._of_thread = None if copy_rows is None else threading.local()
         self.epochs = config.epochs if epochs is None else epochs
         self.hyper = model.hyper()
-        self.hyper["frozen"] = self.hyper["only_documents"] = 1
+        self.hyper["frozen"] = 1
         self.hyper["only_documents"] = config.spec.pairwise
         self.hyper["most_tags"] = 1
         # Predictions do not share negatives, though this takes 1.3 to 2 times as long: a single text has few

@@ -36,7 +36,7 @@ from wordvec_ca.report.explorer.neighbour_graph import (
 from wordvec_ca.report.explorer.page import Contents, Explorer
 from wordvec_ca.report.explorer.regions import Region, regions, snippets, typical_words
 from wordvec_ca.report.explorer.suggestions import suggestions
-from wordvec_ca.specs.model_files import ModelFile
+from wordvec_ca.specs.model_files import MAPS_SUFFIX, ModelFile
 from wordvec_ca.tables import Resamples, offsets_of
 from wordvec_ca.vectors import SHOWN_COVERAGE, KeyedVectors, directions, interval
 
@@ -163,7 +163,7 @@ def explore(
     if n_documents and not classes and not alone:  # one class would say nothing
         classes = {word: "document" if word.startswith(PREFIX) else "word" for word in found}
     used = chosen_method(method, n_words)
-    place = f"{os.path.normpath(model)}.cawv-maps" if cache and not isinstance(model, KeyedVectors) else None
+    place = os.path.normpath(model) + MAPS_SUFFIX if cache and not isinstance(model, KeyedVectors) else None
     maps: list[WordMap] = []
     spaces: list[np.ndarray] = []
     named: list[list[Region]] = []
